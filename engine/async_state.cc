@@ -1,0 +1,62 @@
+#include "engine/async_state.h"
+
+namespace heddle {
+namespace detail {
+
+void AsyncState::use(std::exception_ptr error) {
+  switch (stage_.exchange(Stage::kUsed)) {
+    case Stage::kOpen:
+      complete(std::move(error));
+      break;
+    case Stage::kAbandoned:
+      break;
+    case Stage::kDropped:
+    case Stage::kUsed:
+      engine->report(
+          OpError(name, sequence, device, std::make_exception_ptr(Error("completion used twice"))));
+      break;
+  }
+}
+
+void AsyncState::drop() {
+  Stage expected = Stage::kOpen;
+  if (stage_.compare_exchange_strong(expected, Stage::kDropped)) {
+    complete(std::make_exception_ptr(Error("completion dropped")));
+  }
+}
+
+AsyncState::Abandoned AsyncState::abandon() {
+  Stage stage = Stage::kOpen;
+  if (stage_.compare_exchange_strong(stage, Stage::kAbandoned)) return Abandoned::kOpen;
+  return stage == Stage::kDropped ? Abandoned::kDropped : Abandoned::kUsed;
+}
+
+}  // namespace detail
+
+Completion::Completion(std::shared_ptr<detail::AsyncState> state) noexcept
+    : state_(std::move(state)) {}
+
+Completion& Completion::operator=(Completion&& other) noexcept {
+  if (this != &other) {
+    if (state_ != nullptr) state_->drop();
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+
+Completion::~Completion() {
+  if (state_ != nullptr) state_->drop();
+}
+
+void Completion::done() {
+  if (state_ == nullptr) throw std::invalid_argument("[Completion::done] moved-from completion");
+  state_->use(nullptr);
+}
+
+void Completion::fail(std::exception_ptr error) {
+  if (state_ == nullptr) throw std::invalid_argument("[Completion::fail] moved-from completion");
+  if (error == nullptr) error = std::make_exception_ptr(Error("completion failed"));
+  state_->use(std::move(error));
+}
+
+}  // namespace heddle

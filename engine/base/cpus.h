@@ -1,0 +1,16 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+namespace heddle::base {
+
+/// Number of CPUs that this process may keep busy: its affinity mask, cut by its cgroup's CPU
+/// quota (rounded up). At least 1. Reads the state of the moment; calls are not cheap.
+int usable_cpus();
+
+/// The CPU quota, in CPUs, that cgroups (version 1 or 2) set for this process: the least along the
+/// path to the root; nullopt if there is none. `root` stands for "/".
+std::optional<double> cgroup_cpu_quota(const std::filesystem::path& root);
+
+}  // namespace heddle::base

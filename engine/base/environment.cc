@@ -1,0 +1,153 @@
+#include "engine/base/environment.h"
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <ostream>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "engine/base/parse.h"
+
+namespace heddle::base {
+namespace {
+
+/// Puts the value where it belongs; false if it does not parse.
+using Store = bool (*)(std::string_view text, Environment& into);
+
+struct Variable {
+  const char* name;
+  const char* values;
+  const char* help;
+  Store store;
+};
+
+bool store_kind(std::string_view text, Environment& into) {
+  constexpr std::array<std::pair<std::string_view, EngineKind>, 4> kKinds = {{
+      {"threaded", EngineKind::kThreaded},
+      {"pooled", EngineKind::kPooled},
+      {"naive", EngineKind::kNaive},
+      {"explore", EngineKind::kExplore},
+  }};
+  for (const auto& [name, kind] : kKinds) {
+    if (text == name) into.engine = kind;
+  }
+  return into.engine.has_value();
+}
+
+template <std::optional<bool> Environment::*kField>
+bool store_switch(std::string_view text, Environment& into) {
+  if (text == "0" || text == "1") into.*kField = text == "1";
+  return (into.*kField).has_value();
+}
+
+bool store_cpu_workers(std::string_view text, Environment& into) {
+  into.cpu_workers = parse_integer(text, 0, kMaxCpuWorkers);
+  return into.cpu_workers.has_value();
+}
+
+bool store_gpus(std::string_view text, Environment& into) {
+  into.gpus = text;
+  return true;
+}
+
+bool store_max_pending(std::string_view text, Environment& into) {
+  into.max_pending = parse_integer<std::size_t>(text, 1, kMaxPending);
+  return into.max_pending.has_value();
+}
+
+bool store_watchdog(std::string_view text, Environment& into) {
+  const auto count = parse_integer<std::int64_t>(text, 0, kMaxWatchdog.count());
+  if (count) into.watchdog = std::chrono::milliseconds(*count);
+  return into.watchdog.has_value();
+}
+
+bool store_kvstore_algorithm(std::string_view text, Environment& into) {
+  into.kvstore_algorithm = text;
+  return text == "auto";
+}
+
+constexpr std::array<Variable, 10> kVariables = {{
+    {"HEDDLE_ENGINE", "threaded, pooled, naive or explore",
+     "Kind of the default engine. threaded (default): workers or a stream per device and lane. "
+     "pooled: one pool of workers for all CPU work. naive: each operation runs inside push.",
+     store_kind},
+    {"HEDDLE_CPU_WORKERS", "an integer from 0 to 1024",
+     "Threads that compute on the CPU. 0 (default): one per CPU that the process may use.",
+     store_cpu_workers},
+    {"HEDDLE_GPUS", "auto, none, or a list of sim:COUNT[@PRESET][?OPTION=VALUE[&…]] and cuda:INDEX",
+     "The logical GPUs. auto (default): the CUDA GPUs there are. sim:2: two simulated ones; "
+     "presets of link speeds: pcie, p3.16xlarge, dgx-a100, hgx-h100; options: h2d, d2h, peer "
+     "(as 2.5GB/s), latency (as 10us), memory (as 8GiB).",
+     store_gpus},
+    {"HEDDLE_MAX_PENDING", "an integer from 1 to 4294967296",
+     "Operations of the default engine that are pushed and not ended, beyond which push blocks; "
+     "65536 by default.",
+     store_max_pending},
+    {"HEDDLE_WATCHDOG_MS", "an integer from 0 to 31536000000",
+     "Milliseconds without any progress after which a stall is reported; 60000 by default, 0: "
+     "never.",
+     store_watchdog},
+    {"HEDDLE_TRACE", "0 or 1", "1: the default engine keeps a record of every operation.",
+     store_switch<&Environment::trace>},
+    {"HEDDLE_ACCESS_CHECK", "0 or 1",
+     "1: data that an operation touches without having declared its variable is an error.",
+     store_switch<&Environment::access_check>},
+    {"HEDDLE_DEBUG_SYNC", "0 or 1", "1: every GPU operation ends before the next is issued.",
+     store_switch<&Environment::debug_sync>},
+    {"HEDDLE_DETERMINISTIC", "0 or 1",
+     "1: sums across devices are taken in one fixed order, whatever the algorithm.",
+     store_switch<&Environment::deterministic>},
+    {"HEDDLE_KVSTORE_ALGORITHM", "auto",
+     "How stores reduce across devices; auto (default): chosen by topology and size.",
+     store_kvstore_algorithm},
+}};
+
+template <class Field, class Value>
+void fill(Field& field, const Field& unset, const std::optional<Value>& value) {
+  if (field == unset && value) field = *value;
+}
+
+}  // namespace
+
+Environment parse_environment(const EnvironmentLookup& lookup) {
+  Environment parsed;
+  for (const Variable& variable : kVariables) {
+    const char* text = lookup(variable.name);
+    if (text == nullptr || *text == '\0') continue;
+    if (!variable.store(text, parsed)) {
+      throw std::invalid_argument("[" + std::string(variable.name) + "] \"" + text +
+                                  "\": expected " + variable.values);
+    }
+  }
+  return parsed;
+}
+
+const Environment& environment() {
+  // Leaked: objects with static storage may ask for it while the process exits.
+  static const Environment* const parsed =
+      new Environment(parse_environment([](const char* name) { return secure_getenv(name); }));
+  return *parsed;
+}
+
+RuntimeOptions merge_options(const RuntimeOptions& configured, const Environment& environment) {
+  const RuntimeOptions unset;
+  RuntimeOptions merged = configured;
+  fill(merged.gpus, unset.gpus, environment.gpus);
+  fill(merged.engine.kind, unset.engine.kind, environment.engine);
+  fill(merged.engine.cpu_workers, unset.engine.cpu_workers, environment.cpu_workers);
+  fill(merged.engine.max_pending, unset.engine.max_pending, environment.max_pending);
+  fill(merged.engine.watchdog, unset.engine.watchdog, environment.watchdog);
+  fill(merged.engine.trace, unset.engine.trace, environment.trace);
+  fill(merged.engine.access_check, unset.engine.access_check, environment.access_check);
+  return merged;
+}
+
+void print_environment_help(std::ostream& out) {
+  for (const Variable& variable : kVariables) {
+    out << variable.name << "\n    " << variable.values << "\n    " << variable.help << "\n";
+  }
+}
+
+}  // namespace heddle::base

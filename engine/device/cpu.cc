@@ -1,0 +1,55 @@
+#include "engine/device/cpu.h"
+
+#include <cstring>
+
+#include <unistd.h>
+
+#include "engine/device/memory_pool.h"
+
+namespace heddle::device {
+namespace {
+
+/// Thread safety: see Backend; the pool synchronizes itself and there is no other state.
+class CpuBackend final : public Backend {
+ public:
+  CpuBackend() : pool_("cpu", host_memory(), {physical_memory(), physical_memory() / 4}) {}
+
+  std::string description() const override { return "CPU"; }
+  bool runs_cpu_kernels() const override { return true; }
+  bool host_accessible() const override { return true; }
+
+  void* allocate(std::size_t bytes) override { return pool_.allocate(bytes); }
+  void deallocate(void* block, std::size_t bytes) noexcept override {
+    pool_.deallocate(block, bytes);
+  }
+
+  void open(void* /*block*/, std::size_t /*bytes*/) override {}
+  void close(void* /*block*/, std::size_t /*bytes*/) noexcept override {}
+
+  void copy(void* to, Device to_device, const void* from, Device from_device,
+            std::size_t bytes) override {
+    if (to_device.is_gpu())
+      return backend_of(to_device).copy(to, to_device, from, from_device, bytes);
+    if (from_device.is_gpu())
+      return backend_of(from_device).copy(to, to_device, from, from_device, bytes);
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  }
+
+  std::unique_ptr<Stream> make_stream(Lane /*lane*/, Executor& /*executor*/) override {
+    return nullptr;
+  }
+
+ private:
+  MemoryPool pool_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<CpuBackend>(); }
+
+std::size_t physical_memory() {
+  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace heddle::device

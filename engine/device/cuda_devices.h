@@ -1,0 +1,17 @@
+#pragma once
+
+#include <memory>
+
+#include "engine/device/backend.h"
+
+namespace heddle::device {
+
+// The CUDA half of the device table. The build chooses which file defines it.
+
+/// Number of CUDA GPUs that can be used; 0 also without a driver.
+int cuda_device_count();
+
+/// Logical GPU `id` on CUDA GPU `index`, 0 <= index < cuda_device_count(). Throws DeviceError.
+std::unique_ptr<Backend> make_cuda_device(int id, int index);
+
+}  // namespace heddle::device

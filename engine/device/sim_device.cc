@@ -1,0 +1,71 @@
+#include "engine/device/sim_device.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "engine/base/asan.h"
+#include "engine/device/cpu.h"
+#include "engine/device/sim_stream.h"
+
+namespace heddle::device {
+namespace {
+
+std::string describe_gpu(int id, const SimSpec& spec) {
+  const std::string name = "simulated GPU " + std::to_string(id);
+  return spec.preset.empty() ? name : name + " of " + spec.preset;
+}
+
+/// What is cached is the host's memory after all.
+PoolLimits pool_limits(const SimSpec& spec) {
+  return {spec.memory, std::min(spec.memory, physical_memory() / 8)};
+}
+
+}  // namespace
+
+SimDevice::SimDevice(int id, const SimSpec& spec, std::shared_ptr<SimLinks> links)
+    : description_(describe_gpu(id, spec)),
+      links_(std::move(links)),
+      pool_("gpu(" + std::to_string(id) + ")", host_memory(), pool_limits(spec)) {}
+
+void* SimDevice::allocate(std::size_t bytes) {
+  void* block = pool_.allocate(bytes);
+  base::poison(block, bytes);
+  return block;
+}
+
+void SimDevice::deallocate(void* block, std::size_t bytes) noexcept {
+  pool_.deallocate(block, bytes);
+}
+
+void SimDevice::open(void* block, std::size_t bytes) {
+  if constexpr (base::kAddressSanitizer) {
+    const std::lock_guard lock(open_mutex_);
+    if (open_counts_[block]++ == 0) base::unpoison(block, bytes);
+  }
+}
+
+void SimDevice::close(void* block, std::size_t bytes) noexcept {
+  if constexpr (base::kAddressSanitizer) {
+    const std::lock_guard lock(open_mutex_);
+    const auto found = open_counts_.find(block);
+    if (--found->second > 0) return;
+    open_counts_.erase(found);
+    base::poison(block, bytes);
+  }
+}
+
+void SimDevice::copy(void* to, Device to_device, const void* from, Device from_device,
+                     std::size_t bytes) {
+  SimLink* link = links_->between(from_device, to_device);
+  const bool timed = link != nullptr && link->limited();
+  const Clock::time_point end = timed ? link->occupy(model_now(), bytes) : Clock::time_point();
+  if (bytes > 0) std::memcpy(to, from, bytes);
+  if (timed) wait_until(end);
+}
+
+std::unique_ptr<Stream> SimDevice::make_stream(Lane lane, Executor& executor) {
+  return std::make_unique<SimStream>(lane, executor);
+}
+
+}  // namespace heddle::device

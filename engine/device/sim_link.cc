@@ -1,0 +1,67 @@
+#include "engine/device/sim_link.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace heddle::device {
+namespace {
+
+SimSpec sim_spec(const LogicalGpu& gpu) {
+  const auto* spec = std::get_if<SimSpec>(&gpu);
+  return spec != nullptr ? *spec : SimSpec{};
+}
+
+LinkSpeed slower(LinkSpeed a, LinkSpeed b) {
+  const bool a_unlimited = a.bytes_per_second == 0;
+  const bool b_unlimited = b.bytes_per_second == 0;
+  LinkSpeed speed;
+  speed.bytes_per_second = a_unlimited || b_unlimited
+                               ? std::max(a.bytes_per_second, b.bytes_per_second)
+                               : std::min(a.bytes_per_second, b.bytes_per_second);
+  speed.latency = std::max(a.latency, b.latency);
+  return speed;
+}
+
+}  // namespace
+
+bool SimLink::limited() const {
+  return speed_.bytes_per_second > 0 || speed_.latency > std::chrono::nanoseconds::zero();
+}
+
+Clock::time_point SimLink::occupy(Clock::time_point arrival, std::size_t bytes) {
+  std::chrono::nanoseconds duration = speed_.latency;
+  if (speed_.bytes_per_second > 0) {
+    const double transfer = static_cast<double>(bytes) / speed_.bytes_per_second * 1e9;
+    duration += std::chrono::nanoseconds(std::llround(transfer));
+  }
+  const std::lock_guard lock(mutex_);
+  free_at_ = std::max(free_at_, arrival) + duration;
+  return free_at_;
+}
+
+SimLinks::SimLinks(std::span<const LogicalGpu> gpus) : width_(gpus.size() + 1) {
+  const std::size_t host = gpus.size();
+  for (std::size_t from = 0; from < width_; ++from) {
+    for (std::size_t to = 0; to < width_; ++to) {
+      if (from == to) {
+        links_.emplace_back(LinkSpeed{});
+      } else if (from == host) {
+        links_.emplace_back(sim_spec(gpus[to]).host_to_device);
+      } else if (to == host) {
+        links_.emplace_back(sim_spec(gpus[from]).device_to_host);
+      } else {
+        links_.emplace_back(slower(sim_spec(gpus[from]).peer, sim_spec(gpus[to]).peer));
+      }
+    }
+  }
+}
+
+SimLink* SimLinks::between(Device from, Device to) {
+  const auto place = [this](Device device) {
+    return device.is_gpu() ? static_cast<std::size_t>(device.id()) : width_ - 1;
+  };
+  if (place(from) == place(to)) return nullptr;
+  return &links_[place(from) * width_ + place(to)];
+}
+
+}  // namespace heddle::device

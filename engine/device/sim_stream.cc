@@ -1,0 +1,184 @@
+#include "engine/device/sim_stream.h"
+
+#include <limits>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "heddle/error.h"
+
+namespace heddle::device {
+
+/// A stack of streams, linked through themselves.
+class SimStream::List {
+ public:
+  void push(SimStream& stream) {
+    stream.next_ = first_;
+    first_ = &stream;
+  }
+  SimStream* pop() {
+    SimStream* stream = first_;
+    if (stream != nullptr) first_ = std::exchange(stream->next_, nullptr);
+    return stream;
+  }
+
+ private:
+  SimStream* first_ = nullptr;
+};
+
+/// What one stream id stands for, over all the streams that have it one after the other.
+struct SimStream::Timeline {
+  std::uint16_t id = 0;
+  std::uint64_t reached = 0;
+  List waiters;
+};
+
+/// What all simulated streams of the process share.
+struct SimStream::Machine {
+  std::mutex mutex;
+  std::deque<Timeline> timelines;    // guarded by mutex; element i has id i and stays in place
+  std::vector<Timeline*> free_list;  // guarded by mutex
+
+  Machine() { timelines.emplace_back(); }  // id 0 is left to Token{}
+
+  Timeline& open_timeline() {
+    const std::lock_guard lock(mutex);
+    if (!free_list.empty()) {
+      Timeline* const timeline = free_list.back();
+      free_list.pop_back();
+      return *timeline;
+    }
+    const std::size_t id = timelines.size();
+    if (id > std::numeric_limits<std::uint16_t>::max()) {
+      throw DeviceError("[sim] out of stream ids: expected at most 65535 streams at a time");
+    }
+    free_list.reserve(id);  // so that a destructor can give the id back without allocating
+    Timeline& timeline = timelines.emplace_back();
+    timeline.id = static_cast<std::uint16_t>(id);
+    return timeline;
+  }
+};
+
+SimStream::Machine& SimStream::machine() {
+  // Leaked: streams of engines that are never destroyed work on while the process exits.
+  static Machine* const machine = new Machine;
+  return *machine;
+}
+
+SimStream::SimStream(Lane lane, Executor& executor)
+    : lane_(lane),
+      executor_(executor),
+      timeline_(machine().open_timeline()),
+      issued_(timeline_.reached) {}
+
+SimStream::~SimStream() {
+  Machine& shared = machine();
+  {
+    std::unique_lock lock(shared.mutex);
+    // The last piece counts as done a moment after its finished was called.
+    idle_.wait(lock, [this] { return state_ == State::kIdle; });
+    closing_ = true;
+    turn_.notify_one();
+  }
+  if (thread_.joinable()) thread_.join();
+  const std::lock_guard lock(shared.mutex);
+  shared.free_list.push_back(&timeline_);
+}
+
+std::uint16_t SimStream::id() const { return timeline_.id; }
+
+Token SimStream::issue(const Work& work, std::span<const Token> waits) {
+  if (has_thread() && !thread_.joinable()) thread_ = std::thread(&SimStream::serve, this);
+  List started;
+  Token token;
+  {
+    const std::lock_guard lock(machine().mutex);
+    waits_.insert(waits_.end(), waits.begin(), waits.end());
+    queue_.push_back({work, waits.size(), Clock::now()});
+    token = Token(timeline_.id, ++issued_);
+    if (state_ == State::kIdle) advance(started);
+  }
+  execute_all(started);
+  return token;
+}
+
+/// Starts the head of the queue, or registers for what it waits for.
+void SimStream::advance(List& started) {
+  state_ = State::kIdle;
+  if (queue_.empty()) return;
+  Piece& head = queue_.front();
+  for (; head.waits > 0; --head.waits) {
+    awaited_ = waits_.front();
+    Timeline& timeline = machine().timelines[awaited_.stream()];
+    if (awaited_.sequence() > timeline.reached) {
+      state_ = State::kWaiting;
+      timeline.waiters.push(*this);
+      return;
+    }
+    waits_.pop_front();
+  }
+  current_ = head;
+  queue_.pop_front();
+  state_ = State::kRunning;
+  if (has_thread()) {
+    // Under the mutex: once it is released the piece may run and the stream be destroyed.
+    turn_.notify_one();
+  } else {
+    started.push(*this);
+  }
+}
+
+/// Counts the current piece as done and lets everything go on that waited for it.
+void SimStream::complete(List& started) {
+  ++timeline_.reached;
+  List waiters = std::exchange(timeline_.waiters, List());
+  while (SimStream* waiter = waiters.pop()) {
+    if (waiter->awaited_.sequence() > timeline_.reached) {
+      timeline_.waiters.push(*waiter);
+    } else {
+      waiter->queue_.front().ready = Clock::now();
+      waiter->advance(started);
+    }
+  }
+  advance(started);
+  if (state_ == State::kIdle) idle_.notify_one();
+}
+
+void SimStream::execute_all(List started) {
+  // A stream in the list stays alive until its piece has run, for which execute() is needed.
+  while (SimStream* stream = started.pop()) {
+    const Work& work = stream->current_.work;
+    stream->executor_.execute({[](void* self) { static_cast<SimStream*>(self)->run_current(); },
+                               [](void* self) { static_cast<SimStream*>(self)->finish_current(); },
+                               stream, work.priority, work.sequence});
+  }
+}
+
+void SimStream::run_current() {
+  const LagScope scope(lag_, current_.ready);
+  current_.work.run(current_.work.argument);
+}
+
+void SimStream::finish_current() {
+  current_.work.finished(current_.work.argument);
+  List started;
+  {
+    const std::lock_guard lock(machine().mutex);
+    complete(started);
+  }
+  execute_all(started);
+}
+
+void SimStream::serve() {
+  std::unique_lock lock(machine().mutex);
+  for (;;) {
+    turn_.wait(lock, [this] { return state_ == State::kRunning || closing_; });
+    if (closing_) return;
+    lock.unlock();
+    run_current();
+    finish_current();
+    lock.lock();
+  }
+}
+
+}  // namespace heddle::device

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <thread>
+
+#include "engine/device/backend.h"
+#include "engine/device/sim_clock.h"
+
+namespace heddle::device {
+
+/// A FIFO queue of a simulated GPU, driven by events: it takes a thread only while a piece of its
+/// work runs. Compute streams run on their executor; a stream of any other lane has a thread of
+/// its own, started by the first piece, that sleeps in between.
+///
+/// Thread safety: issue() as for Stream. All simulated streams of the process share one mutex
+/// (in sim_stream.cc), which is held for queue operations only, never while run, finished or
+/// Executor::execute are called; so finished may issue to any stream.
+///
+/// Invariants (under that mutex):
+/// - Every piece is in queue_, or current_ while state_ is kRunning, or done; pieces leave the
+///   queue in order, one at a time.
+/// - state_ is kWaiting iff this stream is in a timeline's waiter list: that of the first token of
+///   the queue's head, which is awaited_ and not reached. It is in no other list then.
+/// - Between critical sections, state_ is kIdle only if queue_ is empty.
+/// - timeline_.reached counts the pieces that are done, from the id's first stream on. An id has
+///   one living stream at a time and its count goes on in the next, so every token of a stream
+///   that is gone is reached.
+class SimStream final : public Stream {
+ public:
+  /// Throws DeviceError if all ids are taken.
+  SimStream(Lane lane, Executor& executor);
+  /// Every piece's finished must have been called, or be running on another thread.
+  ~SimStream() override;
+  SimStream(const SimStream&) = delete;
+  SimStream& operator=(const SimStream&) = delete;
+
+  std::uint16_t id() const override;
+  Token issue(const Work& work, std::span<const Token> waits) override;
+
+ private:
+  enum class State : std::uint8_t { kIdle, kWaiting, kRunning };
+  struct Piece {
+    Work work;
+    std::size_t waits = 0;    // tokens of waits_ that are this piece's
+    Clock::time_point ready;  // when nothing was left to wait for but the stream's own order
+  };
+  struct Machine;
+  struct Timeline;
+  class List;
+
+  static Machine& machine();
+
+  bool has_thread() const { return lane_ != Lane::kCompute; }
+
+  // With the mutex held. Streams whose piece is to be given to their executor join `started`.
+  void advance(List& started);
+  void complete(List& started);
+
+  // Without it.
+  static void execute_all(List started);
+  void run_current();
+  void finish_current();
+  void serve();
+
+  const Lane lane_;
+  Executor& executor_;
+  Timeline& timeline_;
+
+  // Guarded by the mutex.
+  std::uint64_t issued_;  // sequence of the last token
+  std::deque<Piece> queue_;
+  std::deque<Token> waits_;  // of all pieces in the queue, in order
+  State state_ = State::kIdle;
+  Token awaited_;
+  bool closing_ = false;
+  SimStream* next_ = nullptr;     // in the list that this stream is in, if any
+  std::condition_variable turn_;  // state_ became kRunning, or closing_ true
+  std::condition_variable idle_;  // state_ became kIdle
+
+  // Of the thread that runs current_: one at a time, handed on through the mutex.
+  Piece current_;
+  Clock::duration lag_{0};
+
+  std::thread thread_;  // of issue() and the destructor
+};
+
+}  // namespace heddle::device

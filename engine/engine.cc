@@ -1,0 +1,155 @@
+#include "heddle/engine.h"
+
+#include <atomic>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "engine/engine_core.h"
+#include "engine/fork.h"
+#include "engine/make_engine.h"
+#include "engine/operation_scope.h"
+#include "engine/var_state.h"
+
+namespace heddle {
+namespace detail {
+namespace {
+
+std::uint64_t next_engine_id() {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// A wait inside an operation could wait for that operation itself. `describe` tells for what.
+template <class Describe>
+void check_not_inside(std::string_view call, Describe&& describe) {
+  const OperationScope* scope = OperationScope::current();
+  if (scope == nullptr) return;
+  throw ReentrantWait("[" + std::string(call) + "] called inside operation '" +
+                      std::string(scope->name()) + "' #" + std::to_string(scope->sequence()) +
+                      ", would wait for " + describe());
+}
+
+std::string everything() { return "all pending operations"; }
+
+}  // namespace
+
+EngineCore::EngineCore(const EngineOptions& options)
+    : id_(next_engine_id()), process_(current_process()), options_(options) {}
+
+Var EngineCore::handle(VarState* state) {
+  retain(state);
+  return Var(state);
+}
+
+Var EngineCore::new_variable(std::string_view name) { return Var(new VarState(id_, name)); }
+
+}  // namespace detail
+
+using detail::check_not_inside;
+using detail::everything;
+using detail::Submission;
+
+bool RunContext::stop_requested() const { return engine != nullptr && engine->stop_requested(); }
+
+Engine::Engine(const EngineOptions& options) : core_(detail::make_engine(options)) {}
+
+Engine::~Engine() {
+  // In a forked child its threads do not exist and its locks may be held; after an abandoning
+  // shutdown its threads still run. Either way everything must stay as it is.
+  if (detail::in_forked_child(core_->process()) || !core_->close()) {
+    static_cast<void>(new std::shared_ptr<detail::EngineCore>(std::move(core_)));
+  }
+}
+
+detail::EngineCore& Engine::core() const {
+  detail::check_process(core_->process());
+  return *core_;
+}
+
+Var Engine::new_variable(std::string_view name) { return core().new_variable(name); }
+
+void Engine::delete_variable(Var var, UniqueFunction<void()> last) {
+  detail::EngineCore& engine = core();
+  Submission submission;
+  if (last) submission.task = [last = std::move(last)](RunContext&) mutable { last(); };
+  submission.mutates = std::span<const Var>(&var, 1);
+  submission.options.name = "delete_variable";
+  submission.kind = Submission::Kind::kDelete;
+  engine.admit(detail::AdmissionMode::kForce);
+  engine.submit(std::move(submission));
+}
+
+void Engine::clear_error(const Var& var) {
+  detail::EngineCore& engine = core();
+  Submission submission;
+  submission.mutates = std::span<const Var>(&var, 1);
+  submission.options.name = "clear_error";
+  submission.kind = Submission::Kind::kClear;
+  engine.admit(detail::AdmissionMode::kBlock);
+  engine.submit(std::move(submission));
+}
+
+std::uint64_t Engine::push_task(detail::Task task, VarList reads, VarList mutates,
+                                const PushOptions& options) {
+  detail::EngineCore& engine = core();
+  if (!task) throw std::invalid_argument("[Engine::push] null callable");
+  engine.admit(detail::AdmissionMode::kBlock);
+  return engine.submit({std::move(task), {}, reads, mutates, options, Submission::Kind::kRun});
+}
+
+std::uint64_t Engine::push_async_task(detail::AsyncTask task, VarList reads, VarList mutates,
+                                      const PushOptions& options) {
+  detail::EngineCore& engine = core();
+  if (!task) throw std::invalid_argument("[Engine::push_async] null callable");
+  engine.admit(detail::AdmissionMode::kBlock);
+  return engine.submit({{}, std::move(task), reads, mutates, options, Submission::Kind::kRun});
+}
+
+Engine::Admission::Admission(Engine& engine)
+    : engine_(engine), granted_(engine.core().admit(detail::AdmissionMode::kTry)) {}
+
+Engine::Admission::~Admission() {
+  if (granted_) engine_.core_->cancel_admission();
+}
+
+std::uint64_t Engine::push_admitted(Admission& admission, detail::Task task, VarList reads,
+                                    VarList mutates, const PushOptions& options) {
+  if (!task) throw std::invalid_argument("[Engine::try_push] null callable");
+  admission.granted_ = false;
+  return core_->submit({std::move(task), {}, reads, mutates, options, Submission::Kind::kRun});
+}
+
+void Engine::wait_for_var(const Var& var) {
+  detail::EngineCore& engine = core();
+  check_not_inside("Engine::wait_for_var", [&] { return engine.describe_writer(var.state_); });
+  engine.wait_for_var(var.state_, /*reads_too=*/false);
+}
+
+void Engine::wait_for_var_unused(const Var& var) {
+  detail::EngineCore& engine = core();
+  check_not_inside("Engine::wait_for_var_unused",
+                   [&] { return engine.describe_writer(var.state_); });
+  engine.wait_for_var(var.state_, /*reads_too=*/true);
+}
+
+void Engine::wait_for_all() {
+  detail::EngineCore& engine = core();
+  check_not_inside("Engine::wait_for_all", everything);
+  engine.wait_for_all();
+}
+
+std::uint64_t Engine::version(const Var& var) const { return core().version(var.state_); }
+
+ShutdownReport Engine::shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) {
+  detail::EngineCore& engine = core();
+  check_not_inside("Engine::shutdown", everything);
+  return engine.shutdown(mode, deadline);
+}
+
+const EngineOptions& Engine::options() const { return core().options(); }
+
+std::vector<OpRecord> Engine::trace() const { return core().trace(); }
+
+}  // namespace heddle

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heddle/engine.h"
+
+#include "engine/fork.h"
+
+namespace heddle::detail {
+
+/// A push with its callable in one of its two forms.
+struct Submission {
+  enum class Kind : std::uint8_t {
+    kRun,
+    kDelete,  ///< mutates[0] is deleted; the task, if any, ignores poison and cancellation
+    kClear,   ///< lifts the poison of mutates[0]; there is no task
+  };
+
+  Task task;
+  AsyncTask async_task;
+  VarList reads;
+  VarList mutates;
+  PushOptions options;
+  Kind kind = Kind::kRun;
+};
+
+enum class AdmissionMode : std::uint8_t {
+  kBlock,  ///< wait for a place
+  kTry,    ///< refuse if there is none
+  kForce,  ///< take one above the limit
+};
+
+/// What an engine kind implements. Engine checks its arguments and the process and forwards here;
+/// the contract of each member is that of its namesake in heddle/engine.h.
+///
+/// Thread safety: every member may be called from any thread. The object is shared with
+/// completions that are still held: after close() it has no threads and only answers.
+class EngineCore : public std::enable_shared_from_this<EngineCore> {
+ public:
+  explicit EngineCore(const EngineOptions& options);
+  virtual ~EngineCore() = default;
+  EngineCore(const EngineCore&) = delete;
+  EngineCore& operator=(const EngineCore&) = delete;
+
+  /// Never reused in a process: a variable whose engine is gone cannot be taken for another's.
+  std::uint64_t id() const { return id_; }
+  ProcessMark process() const { return process_; }
+  const EngineOptions& options() const { return options_; }
+
+  Var new_variable(std::string_view name);
+
+  /// Takes a place among the pending operations; false if kTry found none. Inside an operation
+  /// there always is one. Throws EngineStopped after shutdown.
+  virtual bool admit(AdmissionMode mode) = 0;
+  virtual void cancel_admission() = 0;
+  /// Takes the submission's place in the program. The caller has been admitted; throws
+  /// std::invalid_argument, with the admission given back, if a variable is not usable.
+  virtual std::uint64_t submit(Submission&& submission) = 0;
+
+  virtual void wait_for_var(VarState* var, bool reads_too) = 0;
+  virtual void wait_for_all() = 0;
+  virtual std::uint64_t version(VarState* var) const = 0;
+  /// "variable 'x', last written by 'name' #7", for messages.
+  virtual std::string describe_writer(VarState* var) const = 0;
+  virtual ShutdownReport shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) = 0;
+  virtual bool stop_requested() const = 0;
+  virtual std::vector<OpRecord> trace() const = 0;
+
+  /// An error that no variable carries.
+  virtual void report(OpError error) = 0;
+
+  /// Waits for everything that was pushed and ends the threads. False, at once, if shutdown() had
+  /// to abandon operations that still have not ended: the threads then live on.
+  virtual bool close() = 0;
+  /// At process exit: waits for what is pending, but no longer than `limit`; if that is not
+  /// enough, no further operation is started.
+  virtual void finish_at_exit(std::chrono::milliseconds limit) = 0;
+
+ protected:
+  /// A new handle.
+  static Var handle(VarState* state);
+
+ private:
+  const std::uint64_t id_;
+  const ProcessMark process_;
+  const EngineOptions options_;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,46 @@
+#include "engine/operation_scope.h"
+
+#include <algorithm>
+
+#include "engine/device/backend.h"
+
+namespace heddle::detail {
+namespace {
+thread_local OperationScope* t_current = nullptr;
+}  // namespace
+
+OperationScope::OperationScope(const EngineCore* engine, std::string_view name,
+                               std::uint64_t sequence, Device device, Lane lane,
+                               std::uint64_t generation)
+    : engine_(engine),
+      name_(name.empty() ? std::string_view("operation") : name),
+      sequence_(sequence),
+      device_(device),
+      lane_(lane),
+      generation_(generation),
+      outer_(t_current) {
+  t_current = this;
+}
+
+OperationScope::~OperationScope() {
+  for (const Opened& opened : opened_) opened.backend->close(opened.block, opened.bytes);
+  t_current = outer_;
+}
+
+OperationScope* OperationScope::current() noexcept { return t_current; }
+
+const OperationScope* OperationScope::of(const EngineCore& engine) noexcept {
+  const OperationScope* scope = t_current;
+  while (scope != nullptr && scope->engine_ != &engine) scope = scope->outer_;
+  return scope;
+}
+
+void OperationScope::open(device::Backend& backend, void* block, std::size_t bytes) {
+  const bool known = std::any_of(opened_.begin(), opened_.end(),
+                                 [block](const Opened& opened) { return opened.block == block; });
+  if (known) return;
+  opened_.push_back({&backend, block, bytes});
+  backend.open(block, bytes);
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "heddle/device.h"
+#include "heddle/trace.h"
+
+namespace heddle::device {
+class Backend;
+}
+
+namespace heddle::detail {
+
+class EngineCore;
+
+/// Marks the calling thread as being inside an operation for as long as the object lives.
+///
+/// "Inside" covers the callable, its destructor and a variable's `last`. Scopes nest when one
+/// engine's operation runs another engine that works on the caller's thread.
+///
+/// Thread safety: an object belongs to the thread that made it.
+class OperationScope {
+ public:
+  OperationScope(const EngineCore* engine, std::string_view name, std::uint64_t sequence,
+                 Device device, Lane lane, std::uint64_t generation);
+  /// Closes the blocks that were opened.
+  ~OperationScope();
+  OperationScope(const OperationScope&) = delete;
+  OperationScope& operator=(const OperationScope&) = delete;
+
+  /// The innermost scope of this thread, or null outside of operations.
+  static OperationScope* current() noexcept;
+
+  /// The innermost scope of an operation of `engine` on this thread, or null.
+  static const OperationScope* of(const EngineCore& engine) noexcept;
+
+  const EngineCore* engine() const { return engine_; }
+  std::string_view name() const { return name_; }  ///< "operation" if it has none
+  std::uint64_t sequence() const { return sequence_; }
+  Device device() const { return device_; }
+  Lane lane() const { return lane_; }
+  /// Which wait_for_all() covers the operation, and so what it pushes.
+  std::uint64_t generation() const { return generation_; }
+
+  /// Lets the operation touch `block` until it ends. Opening one twice is harmless.
+  void open(device::Backend& backend, void* block, std::size_t bytes);
+
+ private:
+  struct Opened {
+    device::Backend* backend;
+    void* block;
+    std::size_t bytes;
+  };
+
+  const EngineCore* engine_;
+  std::string_view name_;
+  std::uint64_t sequence_;
+  Device device_;
+  Lane lane_;
+  std::uint64_t generation_;
+  std::vector<Opened> opened_;
+  OperationScope* outer_;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,59 @@
+#include "engine/router.h"
+
+#include <string>
+#include <utility>
+
+#include "engine/threaded_engine.h"
+
+namespace heddle::detail {
+
+LaneQueue& Router::find(Device device, Lane lane) {
+  const auto column = static_cast<std::size_t>(lane);
+  const Row* row = &cpu_;
+  if (device.is_gpu()) row = gpus_.at(static_cast<std::size_t>(device.id())).load();
+  if (row != nullptr) {
+    if (LaneQueue* queue = (*row)[column].load()) return *queue;
+  }
+  return make(device, lane);
+}
+
+LaneQueue& Router::make(Device device, Lane lane) {
+  const std::lock_guard lock(mutex_);
+  if (!device.is_gpu()) return cpu_pool(lane);
+
+  std::atomic<Row*>& slot = gpus_[static_cast<std::size_t>(device.id())];
+  if (slot.load() == nullptr) {
+    rows_.push_back(std::make_unique<Row>());
+    slot.store(rows_.back().get());
+  }
+  std::atomic<LaneQueue*>& queue = (*slot.load())[static_cast<std::size_t>(lane)];
+  if (queue.load() == nullptr) {
+    const EngineOptions& options = engine_.options();
+    const int window = lane == Lane::kCompute ? options.compute_window : options.copy_window;
+    streams_.push_back(
+        std::make_unique<StreamLane>(engine_, device, lane, cpu_pool(Lane::kCompute), window));
+    queue.store(streams_.back().get());
+  }
+  return *queue.load();
+}
+
+WorkerPool& Router::cpu_pool(Lane lane) {
+  const bool pooled = engine_.options().kind == EngineKind::kPooled;
+  if (pooled && lane != Lane::kBlocking) lane = Lane::kCompute;
+  std::atomic<LaneQueue*>& queue = cpu_[static_cast<std::size_t>(lane)];
+  if (queue.load() == nullptr) {
+    const int threads = lane == Lane::kCompute ? engine_.options().cpu_workers : 1;
+    const std::string name = std::string("hdl-") + lane_name(lane);
+    pools_.push_back(std::make_unique<WorkerPool>(engine_, name, threads));
+    queue.store(pools_.back().get());
+  }
+  return static_cast<WorkerPool&>(*queue.load());
+}
+
+void Router::stop() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& pool : pools_) pool->stop();
+  streams_.clear();
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/operation.h"
+#include "engine/stream_lane.h"
+#include "engine/worker_pool.h"
+
+namespace heddle::detail {
+
+class ThreadedEngine;
+
+/// Finds the queue of a (device, lane); makes it, and so its threads, when it is first asked for.
+///
+///   kThreaded   every lane of the CPU has a pool of its own
+///   kPooled     all lanes of the CPU but kBlocking share one
+///   a GPU       every lane is a stream; simulated compute borrows the CPU's compute pool
+///
+/// Thread safety: every member may be called from any thread, stop() once.
+class Router {
+ public:
+  explicit Router(ThreadedEngine& engine) : engine_(engine) {}
+  /// Throws if a thread or a stream cannot be made.
+  LaneQueue& find(Device device, Lane lane);
+  /// Ends all threads. Every queue must be empty and stay so.
+  void stop();
+
+ private:
+  static constexpr std::size_t kLanes = 5;
+  static constexpr std::size_t kMaxGpus = 256;
+  using Row = std::array<std::atomic<LaneQueue*>, kLanes>;
+
+  LaneQueue& make(Device device, Lane lane);
+  WorkerPool& cpu_pool(Lane lane);
+
+  ThreadedEngine& engine_;
+  Row cpu_{};
+  std::array<std::atomic<Row*>, kMaxGpus> gpus_{};
+
+  std::mutex mutex_;  ///< guards what follows, and the making of queues
+  std::vector<std::unique_ptr<Row>> rows_;
+  std::vector<std::unique_ptr<WorkerPool>> pools_;
+  std::vector<std::unique_ptr<StreamLane>> streams_;
+};
+
+}  // namespace heddle::detail

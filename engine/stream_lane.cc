@@ -1,0 +1,68 @@
+#include "engine/stream_lane.h"
+
+#include "engine/threaded_engine.h"
+#include "engine/trace_log.h"
+
+namespace heddle::detail {
+
+StreamLane::StreamLane(ThreadedEngine& engine, Device device, Lane lane, device::Executor& executor,
+                       int window)
+    : engine_(engine),
+      window_(window),
+      stream_(device::backend_of(device).make_stream(lane, executor)) {}
+
+void StreamLane::submit(ReadyList operations) {
+  std::unique_lock lock(mutex_);
+  for (Operation* op = operations.pop(); op != nullptr; op = operations.pop()) queue_.push(*op);
+  issue_some(lock);
+}
+
+void StreamLane::issue_some(std::unique_lock<std::mutex>& lock) {
+  if (issuing_) return;
+  issuing_ = true;
+  while (in_flight_ < window_ && !queue_.empty()) {
+    auto& op = static_cast<Operation&>(*queue_.pop());
+    ++in_flight_;
+    lock.unlock();
+    issue(op);
+    lock.lock();
+  }
+  issuing_ = false;
+}
+
+void StreamLane::issue(Operation& op) {
+  engine_.tracker().waits(op, waits_);
+  if (engine_.tracing()) op.issued_at = now_ns();
+  // An asynchronous operation ends when its Completion says so, of which the stream knows nothing:
+  // what depends on it is released then, and `op` may be gone as soon as it is issued.
+  const bool is_async = op.is_async;
+  const device::Token token = stream_->issue(
+      {&StreamLane::run, &StreamLane::finished, &op, op.priority, op.sequence}, waits_);
+  if (is_async) return;
+  op.token = token;
+  ReadyList ready;
+  if (!engine_.tracker().issued(op, ready)) engine_.finish(op, ready);
+  engine_.dispatch(ready);
+}
+
+void StreamLane::run(void* operation) {
+  auto& op = *static_cast<Operation*>(operation);
+  static_cast<StreamLane*>(op.queue)->engine_.execute(op);
+}
+
+void StreamLane::finished(void* operation) {
+  auto& op = *static_cast<Operation*>(operation);
+  auto& lane = *static_cast<StreamLane*>(op.queue);
+  ReadyList ready;
+  lane.engine_.after_callable(op, ready);
+  lane.engine_.dispatch(ready);
+  lane.free_place();
+}
+
+void StreamLane::free_place() {
+  std::unique_lock lock(mutex_);
+  --in_flight_;
+  issue_some(lock);
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/device/backend.h"
+#include "engine/operation.h"
+#include "engine/ready_queue.h"
+
+namespace heddle::detail {
+
+class ThreadedEngine;
+
+/// The operations of one lane of a device with streams. Holds the ready ones in priority order and
+/// issues them to the stream, so many at a time that the stream does not run dry and not more, as
+/// what is issued cannot be overtaken any more.
+///
+/// Thread safety: every member may be called from any thread.
+///
+/// Invariants (under mutex_):
+///  - in_flight_ operations are issued and not finished, at most window_.
+///  - One thread at a time issues (issuing_); a thread that finds another at it leaves its
+///    operations to that one, which looks again before it stops.
+class StreamLane final : public LaneQueue {
+ public:
+  StreamLane(ThreadedEngine& engine, Device device, Lane lane, device::Executor& executor,
+             int window);
+
+  bool is_stream() const override { return true; }
+  void submit(ReadyList operations) override;
+
+ private:
+  static void run(void* operation);
+  static void finished(void* operation);
+
+  void issue_some(std::unique_lock<std::mutex>& lock);
+  void issue(Operation& op);
+  void free_place();
+
+  ThreadedEngine& engine_;
+  const int window_;
+  const std::unique_ptr<device::Stream> stream_;
+
+  std::mutex mutex_;
+  ReadyQueue queue_;
+  int in_flight_ = 0;
+  bool issuing_ = false;
+  std::vector<device::Token> waits_;  ///< scratch of the issuing thread
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,55 @@
+#include "engine/var_state.h"
+
+#include <stdexcept>
+
+#include "heddle/var.h"
+
+#include "engine/epoch.h"
+
+namespace heddle {
+namespace detail {
+namespace {
+
+std::string default_name() {
+  static std::atomic<std::uint64_t> next{1};
+  return "v" + std::to_string(next.fetch_add(1, std::memory_order_relaxed));
+}
+
+}  // namespace
+
+VarState::VarState(std::uint64_t engine, std::string_view given_name)
+    : engine_id(engine), name(given_name.empty() ? default_name() : std::string(given_name)) {}
+
+VarState::~VarState() { delete newest; }
+
+void retain(VarState* state) noexcept {
+  if (state != nullptr) state->references.fetch_add(1, std::memory_order_relaxed);
+}
+
+void release(VarState* state) noexcept {
+  if (state != nullptr && state->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    delete state;
+  }
+}
+
+void check_usable(const VarState* var, std::uint64_t engine_id, std::string_view call) {
+  if (var != nullptr && var->engine_id == engine_id && !var->deleted) return;
+  std::string message = "[" + std::string(call) + "] ";
+  if (var == nullptr) {
+    message += "empty variable: expected one made by Engine::new_variable";
+  } else if (var->engine_id != engine_id) {
+    message += "variable '" + var->name + "' belongs to another engine, or to one that is gone";
+  } else {
+    message += "variable '" + var->name + "' was deleted";
+  }
+  throw std::invalid_argument(message);
+}
+
+}  // namespace detail
+
+const std::string& Var::name() const {
+  static const std::string none;
+  return state_ != nullptr ? state_->name : none;
+}
+
+}  // namespace heddle

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "engine/base/spin_mutex.h"
+#include "engine/failure.h"
+
+namespace heddle::detail {
+
+/// A thread that waits for a variable or for a generation; lives on that thread's stack.
+///
+/// Invariants (the tracker's lock guards every field but state_):
+///  - While it is linked in a list its state is kWaiting; wake() unlinks it first.
+///  - The owner destroys it only after it has held the tracker's lock once more, so wake(), which
+///    runs under that lock, never touches a dead object.
+struct Waiter {
+  enum class State : std::uint32_t { kWaiting, kDone, kStopped };
+
+  // What for.
+  bool reads_too = false;  ///< of a variable: its reads up to last_sequence as well
+  std::uint64_t last_sequence = 0;
+  std::uint64_t generation = 0;  ///< of wait_for_all
+  Waiter* next = nullptr;
+
+  /// Of the variable, when it was written.
+  FailurePtr poison;
+
+  void wake(State state) {
+    state_.store(state);  // sequentially consistent: notify_one must not look before it
+    state_.notify_one();
+  }
+
+  /// Blocks until wake(). Spins for a moment first: most waits are for something about to end.
+  State wait() {
+    for (int i = 0; i < kSpins; ++i) {
+      const State state = state_.load(std::memory_order_acquire);
+      if (state != State::kWaiting) return state;
+      base::cpu_relax();
+    }
+    state_.wait(State::kWaiting, std::memory_order_acquire);
+    return state_.load(std::memory_order_acquire);
+  }
+
+ private:
+  static constexpr int kSpins = 1000;
+
+  std::atomic<State> state_{State::kWaiting};
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,217 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "heddle/device.h"
+#include "heddle/error.h"
+#include "heddle/options.h"
+#include "heddle/trace.h"
+#include "heddle/unique_function.h"
+#include "heddle/var.h"
+
+namespace heddle {
+
+namespace detail {
+class EngineCore;
+struct AsyncState;
+}  // namespace detail
+
+/// One operation's wishes: where it runs, how urgent it is, what it is called.
+struct PushOptions {
+  Device device = Device();
+  Lane lane = Lane::kCompute;
+  int priority = 0;            ///< higher first among the ready operations of a lane
+  std::string_view name = {};  ///< in traces and errors; copied
+  /// Every mutated variable is written in full: the operation runs although they are poisoned,
+  /// and heals them. Poison in the variables it reads still skips it.
+  bool overwrites = false;
+};
+
+/// What a running operation knows about itself. Copyable; for push_async valid until completion.
+struct RunContext {
+  Device device;
+  Lane lane = Lane::kCompute;
+  std::uint64_t sequence = 0;
+  /// True once the engine is being shut down with kCancel.
+  bool stop_requested() const;
+
+  const detail::EngineCore* engine = nullptr;
+};
+
+/// Ends an operation of push_async. Move-only, callable from any thread. Destroyed without done()
+/// or fail(): the operation fails with "completion dropped". Used twice: the second use is
+/// recorded as an error of the engine and otherwise ignored.
+class Completion {
+ public:
+  explicit Completion(std::shared_ptr<detail::AsyncState> state) noexcept;
+  Completion(Completion&&) noexcept = default;
+  Completion& operator=(Completion&& other) noexcept;
+  Completion(const Completion&) = delete;
+  Completion& operator=(const Completion&) = delete;
+  ~Completion();
+
+  void done();
+  /// Fails the operation; a null `error` stands for "completion failed".
+  void fail(std::exception_ptr error);
+
+ private:
+  std::shared_ptr<detail::AsyncState> state_;
+};
+
+enum class ShutdownMode : std::uint8_t {
+  kDrain,   ///< run everything that was pushed
+  kCancel,  ///< skip what has not started; it poisons what it mutates
+};
+
+/// How the operations of an engine ended, over its whole life. Each is counted once.
+struct ShutdownReport {
+  std::uint64_t completed = 0;  ///< ran and succeeded
+  std::uint64_t failed = 0;     ///< threw, or were skipped because of a failure
+  std::uint64_t cancelled = 0;  ///< skipped by kCancel
+  std::uint64_t abandoned = 0;  ///< still pending at the deadline
+};
+
+namespace detail {
+using Task = UniqueFunction<void(RunContext&)>;
+using AsyncTask = UniqueFunction<void(RunContext&, Completion)>;
+
+template <class Fn>
+Task make_task(Fn&& fn) {
+  using Stored = std::decay_t<Fn>;
+  if constexpr (std::is_invocable_v<Stored&, RunContext&>) {
+    return Task(std::forward<Fn>(fn));
+  } else {
+    static_assert(std::is_invocable_v<Stored&>,
+                  "an operation is callable as fn(RunContext&) or fn()");
+    if (is_null_callable<Stored>(fn)) return {};
+    return Task([fn = Stored(std::forward<Fn>(fn))](RunContext&) mutable { std::invoke(fn); });
+  }
+}
+}  // namespace detail
+
+/// Runs operations in parallel such that the result is that of the serial program.
+///
+/// Thread safety: every member may be called from any thread.
+///
+/// All pushes stand in one total order, the returned sequence number, which agrees with every
+/// happens-before between pushes. Two operations conflict when one mutates a variable that the
+/// other reads or mutates; conflicting operations run in sequence order, others may overlap.
+///
+/// What an operation throws poisons the variables that it mutates: operations that read or mutate
+/// those are skipped and pass the same error on, and waiting for such a variable throws it.
+///
+/// An empty, deleted or foreign variable and a null callable are std::invalid_argument; any call
+/// after shutdown() is EngineStopped.
+class Engine {
+ public:
+  /// The process's default engine, made on first use from configure() and the environment. Never
+  /// destroyed; work in flight at exit gets up to 2 s to end.
+  static Engine& get();
+
+  explicit Engine(const EngineOptions& options = {});
+  /// Waits for every pushed operation.
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  Var new_variable(std::string_view name = {});
+
+  /// The variable's last operation: `last` runs once all of its operations have ended, also if it
+  /// is poisoned. Never blocks. The handle is stale when the call returns.
+  void delete_variable(Var var, UniqueFunction<void()> last = {});
+
+  /// Queues `fn`, callable as fn(RunContext&) or fn(), and returns its sequence number. Blocks
+  /// while max_pending operations are pending, except inside an operation. A variable may be
+  /// named several times; mutating wins over reading.
+  template <class Fn>
+  std::uint64_t push(Fn&& fn, VarList reads, VarList mutates, const PushOptions& options = {}) {
+    return push_task(detail::make_task(std::forward<Fn>(fn)), reads, mutates, options);
+  }
+
+  /// As push, but the operation ends when its Completion is done or fails.
+  /// `fn` is callable as fn(RunContext&, Completion).
+  template <class Fn>
+  std::uint64_t push_async(Fn&& fn, VarList reads, VarList mutates,
+                           const PushOptions& options = {}) {
+    return push_async_task(detail::AsyncTask(std::forward<Fn>(fn)), reads, mutates, options);
+  }
+
+  /// As push, but returns nullopt, with `fn` not moved from, where push would block.
+  template <class Fn>
+  std::optional<std::uint64_t> try_push(Fn&& fn, VarList reads, VarList mutates,
+                                        const PushOptions& options = {}) {
+    Admission admission(*this);
+    if (!admission.granted()) return std::nullopt;
+    return push_admitted(admission, detail::make_task(std::forward<Fn>(fn)), reads, mutates,
+                         options);
+  }
+
+  /// Blocks until every write of `var` pushed so far is done; their effects are then visible.
+  /// Throws the OpError that poisons `var`, EngineStopped if its write was cancelled, and
+  /// ReentrantWait inside an operation.
+  void wait_for_var(const Var& var);
+
+  /// As wait_for_var, and every read of `var` pushed so far has ended too.
+  void wait_for_var_unused(const Var& var);
+
+  /// Blocks until all operations pushed so far, and those that they push, have ended. Throws an
+  /// AggregateError of the errors not reported by an earlier wait.
+  void wait_for_all();
+
+  /// Number of ended operations that mutate `var`.
+  std::uint64_t version(const Var& var) const;
+
+  /// Lifts the poison of `var`, in program order. What the variable stands for is unspecified
+  /// until it is written again.
+  void clear_error(const Var& var);
+
+  /// Ends the engine: no further pushes from outside operations. Returns at the deadline at the
+  /// latest, then with operations abandoned. Waiters of cancelled work get EngineStopped. Blocks.
+  ShutdownReport shutdown(ShutdownMode mode = ShutdownMode::kDrain,
+                          std::chrono::milliseconds deadline = std::chrono::seconds(60));
+
+  /// The options in effect, environment and defaults resolved.
+  const EngineOptions& options() const;
+
+  /// The operations that have ended so far, in the order of their end, if EngineOptions::trace.
+  std::vector<OpRecord> trace() const;
+
+ private:
+  /// A place among the pending operations, given back unless push_admitted uses it.
+  class Admission {
+   public:
+    explicit Admission(Engine& engine);
+    ~Admission();
+    Admission(const Admission&) = delete;
+    Admission& operator=(const Admission&) = delete;
+    bool granted() const { return granted_; }
+
+   private:
+    friend class Engine;
+    Engine& engine_;
+    bool granted_;
+  };
+
+  std::uint64_t push_task(detail::Task task, VarList reads, VarList mutates,
+                          const PushOptions& options);
+  std::uint64_t push_async_task(detail::AsyncTask task, VarList reads, VarList mutates,
+                                const PushOptions& options);
+  std::uint64_t push_admitted(Admission& admission, detail::Task task, VarList reads,
+                              VarList mutates, const PushOptions& options);
+
+  detail::EngineCore& core() const;  // throws ForkedChild
+
+  std::shared_ptr<detail::EngineCore> core_;
+};
+
+}  // namespace heddle

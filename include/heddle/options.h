@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace heddle {
+
+enum class EngineKind : std::uint8_t {
+  kThreaded,  ///< one worker pool or stream per (device, lane)
+  kPooled,    ///< one worker pool for all CPU work; kBlocking and streams apart
+  kNaive,     ///< runs each operation inside push: the oracle
+  kExplore,   ///< one seeded schedule per seed; not available yet
+};
+
+/// A field equal to its default counts as unset: for the default engine the environment variable
+/// named beside it then decides.
+struct EngineOptions {
+  /// HEDDLE_ENGINE
+  EngineKind kind = EngineKind::kThreaded;
+  /// HEDDLE_CPU_WORKERS. Threads of the CPU's compute lane; 0: one per CPU that the process may
+  /// use (affinity and cgroup quota).
+  int cpu_workers = 0;
+  /// HEDDLE_MAX_PENDING. Operations pushed and not ended, beyond which push blocks.
+  std::size_t max_pending = 65536;
+  /// HEDDLE_WATCHDOG_MS. Reserved for the stall report; 0 turns it off.
+  std::chrono::milliseconds watchdog{60000};
+  /// Seed of kExplore.
+  std::uint64_t seed = 0;
+  /// HEDDLE_ACCESS_CHECK. Reserved for the check of undeclared accesses.
+  bool access_check = false;
+  /// HEDDLE_TRACE. Keep one OpRecord per operation (see trace.h).
+  bool trace = false;
+  /// Operations that a copy or comm stream holds issued and not done; the rest wait on the host,
+  /// in priority order.
+  int copy_window = 2;
+  /// The same for a compute stream.
+  int compute_window = 64;
+};
+
+/// Settings of the process: its devices and its default engine.
+struct RuntimeOptions {
+  /// HEDDLE_GPUS: the logical GPUs. "auto" or "": the real ones. "none". "sim:2": two simulated.
+  /// See README.md for the grammar.
+  std::string gpus;
+  EngineOptions engine;
+};
+
+/// Sets what the default engine and the device table are made from; wins over the environment.
+/// Throws Error once either has been used, std::invalid_argument for a value out of range.
+void configure(const RuntimeOptions& options);
+
+}  // namespace heddle

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <span>
+#include <string>
+
+#include "heddle/device.h"
+
+namespace heddle {
+
+/// The queues of a device. Operations of different lanes overlap.
+enum class Lane : std::uint8_t { kCompute, kCopyIn, kCopyOut, kComm, kBlocking };
+
+/// "compute", "copy_in", "copy_out", "comm", "blocking".
+const char* lane_name(Lane lane);
+
+enum class Outcome : std::uint8_t { kCompleted, kFailed, kSkipped, kCancelled };
+
+/// The life of one operation. Times are nanoseconds of std::chrono::steady_clock; those of a phase
+/// that the operation never reached (it was skipped) equal `done`.
+struct OpRecord {
+  std::uint64_t sequence = 0;
+  std::string name;
+  Device device;
+  Lane lane = Lane::kCompute;
+  Outcome outcome = Outcome::kCompleted;
+  std::int64_t pushed = 0;
+  std::int64_t ready = 0;    ///< nothing to wait for any more but a place in its lane
+  std::int64_t issued = 0;   ///< given to its stream; on the CPU equal to `started`
+  std::int64_t started = 0;  ///< began to run
+  std::int64_t done = 0;
+};
+
+/// How well one device hid its copying, in seconds of wall time.
+struct DeviceActivity {
+  double compute = 0;      ///< a kCompute operation ran
+  double copy = 0;         ///< a kCopyIn or kCopyOut operation ran
+  double copy_hidden = 0;  ///< of `copy`, while a kCompute operation of any device ran
+  double comm = 0;         ///< a kComm operation ran
+  double comm_hidden = 0;  ///< of `comm`, while a kCompute operation of any device ran
+};
+
+/// Activity per device. Overlapping operations of one kind are counted once.
+std::map<Device, DeviceActivity> summarize(std::span<const OpRecord> records);
+
+/// Writes the Chrome trace event format (JSON), which ui.perfetto.dev and chrome://tracing open:
+/// one process per device, one thread per lane, one complete event per operation that ran.
+void write_chrome_trace(std::ostream& out, std::span<const OpRecord> records);
+
+}  // namespace heddle

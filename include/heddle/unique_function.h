@@ -1,0 +1,136 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace heddle {
+
+namespace detail {
+
+/// True if a callable is one of those that can be empty (pointer, std::function, …) and is.
+template <class Fn>
+bool is_null_callable(const Fn& fn) {
+  if constexpr (std::is_pointer_v<Fn> || std::is_member_pointer_v<Fn>) {
+    return fn == nullptr;
+  } else if constexpr (!std::is_class_v<Fn>) {
+    return false;
+  } else if constexpr (
+      requires { fn == nullptr; } && requires { static_cast<bool>(fn); } && !requires { +fn; }) {
+    return fn == nullptr;
+  } else {
+    return false;
+  }
+}
+
+}  // namespace detail
+
+template <class Signature>
+class UniqueFunction;
+
+/// A move-only std::function. Callables of up to kInlineSize bytes that move without throwing are
+/// stored inside the object and cost no allocation. Calling an empty one is undefined.
+template <class Result, class... Args>
+class UniqueFunction<Result(Args...)> {
+ public:
+  static constexpr std::size_t kInlineSize = 48;
+
+  UniqueFunction() noexcept = default;
+  UniqueFunction(std::nullptr_t) noexcept {}  // NOLINT(google-explicit-constructor)
+
+  /// Empty if `fn` is a null pointer or an empty function object.
+  template <class Fn>
+  requires(!std::is_same_v<std::remove_cvref_t<Fn>, UniqueFunction> &&
+           std::is_invocable_r_v<Result, std::decay_t<Fn>&, Args...>)
+      UniqueFunction(Fn&& fn) {  // NOLINT(google-explicit-constructor)
+    using Stored = std::decay_t<Fn>;
+    if constexpr (!std::is_function_v<std::remove_reference_t<Fn>>) {
+      if (detail::is_null_callable(fn)) return;
+    }
+    if constexpr (fits_inline<Stored>()) {
+      ::new (static_cast<void*>(buffer_)) Stored(std::forward<Fn>(fn));
+      table_ = &kInlineTable<Stored>;
+    } else {
+      ::new (static_cast<void*>(buffer_)) Stored*(new Stored(std::forward<Fn>(fn)));
+      table_ = &kHeapTable<Stored>;
+    }
+  }
+
+  UniqueFunction(UniqueFunction&& other) noexcept { take(other); }
+  UniqueFunction& operator=(UniqueFunction&& other) noexcept {
+    if (this != &other) {
+      reset();
+      take(other);
+    }
+    return *this;
+  }
+  UniqueFunction(const UniqueFunction&) = delete;
+  UniqueFunction& operator=(const UniqueFunction&) = delete;
+  ~UniqueFunction() { reset(); }
+
+  explicit operator bool() const noexcept { return table_ != nullptr; }
+  friend bool operator==(const UniqueFunction& fn, std::nullptr_t) noexcept { return !fn; }
+
+  Result operator()(Args... args) { return table_->invoke(buffer_, std::forward<Args>(args)...); }
+
+  /// Destroys the callable. What its destructor throws is thrown here, and the object is empty.
+  void reset() {
+    if (const Table* table = std::exchange(table_, nullptr)) table->destroy(buffer_);
+  }
+
+ private:
+  struct Table {
+    Result (*invoke)(void*, Args&&...);
+    void (*relocate)(void* from, void* to) noexcept;
+    void (*destroy)(void*);
+  };
+
+  template <class Fn>
+  static constexpr bool fits_inline() {
+    return sizeof(Fn) <= kInlineSize && alignof(Fn) <= alignof(std::max_align_t) &&
+           std::is_nothrow_move_constructible_v<Fn>;
+  }
+
+  template <class Fn>
+  static Result call(Fn& fn, Args&&... args) {
+    if constexpr (std::is_void_v<Result>) {
+      static_cast<void>(std::invoke(fn, std::forward<Args>(args)...));
+    } else {
+      return std::invoke(fn, std::forward<Args>(args)...);
+    }
+  }
+
+  template <class Fn>
+  static constexpr Table kInlineTable = {
+      [](void* self, Args&&... args) -> Result {
+        return call(*std::launder(static_cast<Fn*>(self)), std::forward<Args>(args)...);
+      },
+      [](void* from, void* to) noexcept {
+        Fn* fn = std::launder(static_cast<Fn*>(from));
+        ::new (to) Fn(std::move(*fn));
+        fn->~Fn();
+      },
+      [](void* self) { std::launder(static_cast<Fn*>(self))->~Fn(); }};
+
+  template <class Fn>
+  static constexpr Table kHeapTable = {
+      [](void* self, Args&&... args) -> Result {
+        return call(**std::launder(static_cast<Fn**>(self)), std::forward<Args>(args)...);
+      },
+      [](void* from, void* to) noexcept { ::new (to) Fn*(*std::launder(static_cast<Fn**>(from))); },
+      [](void* self) { delete *std::launder(static_cast<Fn**>(self)); }};
+
+  void take(UniqueFunction& other) noexcept {
+    if (other.table_ == nullptr) return;
+    other.table_->relocate(other.buffer_, buffer_);
+    table_ = std::exchange(other.table_, nullptr);
+  }
+
+  const Table* table_ = nullptr;
+  alignas(std::max_align_t) std::byte buffer_[kInlineSize];
+};
+
+}  // namespace heddle
