@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "engine/device/cuda_devices.h"
 #include "engine/device/registry.h"
 
 namespace heddle {
@@ -47,6 +48,8 @@ Device Device::cpu_pinned(int id) {
 std::string Device::str() const {
   return std::string(kind_name(kind_)) + "(" + std::to_string(id_) + ")";
 }
+
+int num_physical_gpus() { return device::cuda_device_count(); }
 
 Device current_device() { return t_current_device; }
 void set_current_device(Device device) { t_current_device = device; }

@@ -111,23 +111,19 @@ void NaiveEngine::run(Operation operation) {
                   operation.options.lane, Outcome::kCompleted};
   record.pushed = record.ready = record.issued = record.started = now_ns();
   FailurePtr failure = inherited(operation);
-  if (failure != nullptr) record.outcome = Outcome::kSkipped;
-  const bool cancel = cancelling_.load() && operation.kind == Submission::Kind::kRun;
-  if (failure == nullptr && cancel) {
+  if (failure == nullptr && cancelling_.load() && operation.kind == Submission::Kind::kRun) {
     failure = std::make_shared<Failure>(Failure{operation.sequence, std::nullopt});
-    record.outcome = Outcome::kCancelled;
   }
-  if (failure == nullptr) {
-    if (const std::exception_ptr error = call(operation)) {
-      failure = std::make_shared<Failure>(
-          Failure{operation.sequence,
-                  OpError(operation.name, operation.sequence, operation.options.device, error)});
-      errors_.add(failure);
-      record.outcome = Outcome::kFailed;
-    }
-  } else {
-    operation.task = {};
-    operation.async_task = {};
+  if (failure != nullptr) {
+    record.outcome = failure->error ? Outcome::kSkipped : Outcome::kCancelled;
+  }
+  const std::exception_ptr error = call(operation, /*skip=*/failure != nullptr);
+  if (failure == nullptr && error != nullptr) {
+    failure = std::make_shared<Failure>(
+        Failure{operation.sequence,
+                OpError(operation.name, operation.sequence, operation.options.device, error)});
+    errors_.add(failure);
+    record.outcome = Outcome::kFailed;
   }
   end(operation, failure);
   switch (record.outcome) {
@@ -137,7 +133,8 @@ void NaiveEngine::run(Operation operation) {
     case Outcome::kCancelled:
       ++ended_.cancelled;
       break;
-    default:
+    case Outcome::kFailed:
+    case Outcome::kSkipped:
       ++ended_.failed;
       break;
   }
@@ -145,19 +142,20 @@ void NaiveEngine::run(Operation operation) {
   if (trace_.enabled()) trace_.add(std::move(record));
 }
 
-std::exception_ptr NaiveEngine::call(Operation& operation) {
+std::exception_ptr NaiveEngine::call(Operation& operation, bool skip) {
   const OperationScope scope(this, operation.name, operation.sequence, operation.options.device,
                              operation.options.lane, 0);
   RunContext context{operation.options.device, operation.options.lane, operation.sequence, this};
-  if (operation.async_task) return call_async(operation, context);
+  if (operation.async_task && !skip) return call_async(operation, context);
   std::exception_ptr error;
   try {
-    if (operation.task) operation.task(context);
+    if (operation.task && !skip) operation.task(context);
   } catch (...) {
     error = std::current_exception();
   }
   try {
     operation.task.reset();
+    operation.async_task.reset();
   } catch (...) {
     if (error == nullptr) error = std::current_exception();
   }
@@ -182,7 +180,7 @@ std::exception_ptr NaiveEngine::call_async(Operation& operation, RunContext& con
     if (state->abandon() != AsyncState::Abandoned::kUsed) return thrown;
     report(OpError(operation.name, operation.sequence, operation.options.device, thrown));
   }
-  if (!state->ended_already()) run_deferred();
+  if (!state->ended_already()) run_independent(operation);
   return state->wait();
 }
 
@@ -192,6 +190,32 @@ void NaiveEngine::run_deferred() {
     deferred_.pop_front();
     run(std::move(next));
   }
+}
+
+void NaiveEngine::run_independent(const Operation& pending) {
+  const std::size_t mark = ahead_.size();
+  ahead_.push_back(&pending);
+  std::deque<Operation> held;
+  while (!deferred_.empty()) {
+    Operation next = std::move(deferred_.front());
+    deferred_.pop_front();
+    const auto holds_back = [&next](const Operation* other) { return conflict(*other, next); };
+    if (std::any_of(ahead_.begin(), ahead_.end(), holds_back)) {
+      held.push_back(std::move(next));
+      ahead_.push_back(&held.back());
+    } else {
+      run(std::move(next));
+    }
+  }
+  ahead_.resize(mark);
+  deferred_ = std::move(held);
+}
+
+bool NaiveEngine::conflict(const Operation& a, const Operation& b) {
+  const auto meet = [](const std::vector<Var>& x, const std::vector<Var>& y) {
+    return std::find_first_of(x.begin(), x.end(), y.begin(), y.end()) != x.end();
+  };
+  return meet(a.mutates, b.mutates) || meet(a.mutates, b.reads) || meet(a.reads, b.mutates);
 }
 
 void NaiveEngine::end(const Operation& operation, const FailurePtr& failure) {

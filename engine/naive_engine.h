@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "engine/engine_core.h"
 #include "engine/failure.h"
@@ -21,7 +22,8 @@ namespace heddle::detail {
 /// Invariants:
 ///  - Who holds turn_ runs operations; sequence numbers are given out by who holds it.
 ///  - An operation pushed from inside another waits in deferred_ until the outer callable has
-///    returned. deferred_ is empty while nobody holds turn_.
+///    returned, or, where they conflict, the outer operation has completed. deferred_ is empty
+///    while nobody holds turn_.
 class NaiveEngine final : public EngineCore {
  public:
   explicit NaiveEngine(const EngineOptions& options);
@@ -57,10 +59,13 @@ class NaiveEngine final : public EngineCore {
   bool inside() const;
   Operation adopt(Submission&& submission);
   void run(Operation operation);
-  /// Runs the callable and waits for its completion.
-  std::exception_ptr call(Operation& operation);
+  /// Runs the callable, unless `skip`, destroys it and waits for its completion. What was thrown.
+  std::exception_ptr call(Operation& operation, bool skip);
   std::exception_ptr call_async(Operation& operation, RunContext& context);
   void run_deferred();
+  /// Runs the deferred operations that need not wait for `pending` to complete.
+  void run_independent(const Operation& pending);
+  static bool conflict(const Operation& a, const Operation& b);
   FailurePtr inherited(const Operation& operation) const;
   void end(const Operation& operation, const FailurePtr& failure);
   std::unique_lock<std::timed_mutex> take_turn() const;
@@ -70,6 +75,7 @@ class NaiveEngine final : public EngineCore {
   std::atomic<bool> cancelling_{false};
   std::uint64_t last_sequence_ = 0;
   std::deque<Operation> deferred_;
+  std::vector<const Operation*> ahead_;  ///< not completed, or held back by one that is not
   ShutdownReport ended_;
   ErrorLog errors_;
   TraceLog trace_;

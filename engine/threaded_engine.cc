@@ -194,13 +194,12 @@ void ThreadedEngine::after_callable(Operation& op, ReadyList& ready) {
 void ThreadedEngine::finish(Operation& op, ReadyList& ready) {
   Outcome outcome = Outcome::kCompleted;
   FailurePtr poison = Tracker::inherited(op);
-  if (poison != nullptr) {
-    outcome = Outcome::kSkipped;
-    failed_.fetch_add(1, std::memory_order_relaxed);
-  } else if (op.cancelled) {
-    outcome = Outcome::kCancelled;
+  if (poison == nullptr && op.cancelled) {
     poison = std::make_shared<Failure>(Failure{op.sequence, std::nullopt});
-    cancelled_.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (poison != nullptr) {
+    outcome = poison->error ? Outcome::kSkipped : Outcome::kCancelled;
+    (poison->error ? failed_ : cancelled_).fetch_add(1, std::memory_order_relaxed);
   } else if (const std::exception_ptr error = op.thrown != nullptr ? op.thrown : op.failed) {
     outcome = Outcome::kFailed;
     poison = std::make_shared<Failure>(

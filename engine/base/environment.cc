@@ -86,21 +86,23 @@ constexpr std::array<Variable, 10> kVariables = {{
      "65536 by default.",
      store_max_pending},
     {"HEDDLE_WATCHDOG_MS", "an integer from 0 to 31536000000",
-     "Milliseconds without any progress after which a stall is reported; 60000 by default, 0: "
-     "never.",
+     "Reserved. Milliseconds without any progress after which a stall is reported; 60000 by "
+     "default, 0: never.",
      store_watchdog},
     {"HEDDLE_TRACE", "0 or 1", "1: the default engine keeps a record of every operation.",
      store_switch<&Environment::trace>},
     {"HEDDLE_ACCESS_CHECK", "0 or 1",
-     "1: data that an operation touches without having declared its variable is an error.",
+     "Reserved. 1: data that an operation touches without having declared its variable is an "
+     "error.",
      store_switch<&Environment::access_check>},
-    {"HEDDLE_DEBUG_SYNC", "0 or 1", "1: every GPU operation ends before the next is issued.",
+    {"HEDDLE_DEBUG_SYNC", "0 or 1",
+     "Reserved. 1: every GPU operation ends before the next is issued.",
      store_switch<&Environment::debug_sync>},
     {"HEDDLE_DETERMINISTIC", "0 or 1",
-     "1: sums across devices are taken in one fixed order, whatever the algorithm.",
+     "Reserved. 1: sums across devices are taken in one fixed order, whatever the algorithm.",
      store_switch<&Environment::deterministic>},
     {"HEDDLE_KVSTORE_ALGORITHM", "auto",
-     "How stores reduce across devices; auto (default): chosen by topology and size.",
+     "Reserved. How stores reduce across devices; auto (default): chosen by topology and size.",
      store_kvstore_algorithm},
 }};
 

@@ -45,14 +45,19 @@ class Executor {
   virtual void execute(const Work& work) = 0;
 };
 
-/// An in-order queue of one device. Thread safety: calls are serialized by the caller.
+/// An in-order queue of one device. Thread safety: calls are serialized by the caller, who may be
+/// in a `finished` of this or another stream.
 class Stream {
  public:
+  /// `finished` of everything issued must have been called; blocks until it has returned.
   virtual ~Stream() = default;
+  /// Unique in the process while the stream lives. An id is used again, but the tokens of a
+  /// stream that is gone stay reached.
   virtual std::uint16_t id() const = 0;
   /// Queues `work` behind everything issued before and behind `waits`, without blocking, and
   /// returns the point at which it is done. `finished` is called before that point counts as
-  /// reached, so a piece of work that waits for it starts after `finished` has returned.
+  /// reached, so a piece of work that waits for it starts after `finished` has returned. May call
+  /// Executor::execute before it returns.
   virtual Token issue(const Work& work, std::span<const Token> waits) = 0;
 };
 
@@ -79,8 +84,8 @@ class Backend {
   virtual void open(void* block, std::size_t bytes) = 0;
   virtual void close(void* block, std::size_t bytes) noexcept = 0;
 
-  /// Moves bytes between two devices of which at least one is this backend's. Called from within
-  /// the work of a stream (or on the CPU); returns when the bytes are there.
+  /// Moves bytes between two devices of which at least one is this backend's; both blocks are open.
+  /// Called from within the work of a stream (or on the CPU); returns when the bytes are there.
   virtual void copy(void* to, Device to_device, const void* from, Device from_device,
                     std::size_t bytes) = 0;
 
@@ -89,7 +94,7 @@ class Backend {
   virtual std::unique_ptr<Stream> make_stream(Lane lane, Executor& executor) = 0;
 };
 
-/// The backend of a device. References stay valid for the life of the process.
+/// The backend of a device. References stay valid for the life of the process, its exit included.
 Backend& backend_of(Device device);
 
 }  // namespace heddle::device

@@ -3,6 +3,7 @@
 #include <array>
 #include <optional>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -41,8 +42,7 @@ constexpr std::array<Unit, 4> kSizeUnits = {
     {{"B", 1}, {"KiB", 1024}, {"MiB", 1024.0 * 1024}, {"GiB", 1024.0 * 1024 * 1024}}};
 
 /// Number and unit, in the base unit, if that lies in lowest..highest.
-template <std::size_t N>
-std::optional<double> parse_quantity(std::string_view text, const std::array<Unit, N>& units,
+std::optional<double> parse_quantity(std::string_view text, std::span<const Unit> units,
                                      double lowest, double highest) {
   const std::optional<double> number = base::take_number(text);
   if (!number) return std::nullopt;
@@ -185,5 +185,20 @@ class Parser {
 }  // namespace
 
 GpuSpec parse_gpu_spec(std::string_view text) { return Parser(text).parse(); }
+
+std::vector<LogicalGpu> logical_gpus(std::string_view text, int (*cuda_devices)()) {
+  GpuSpec spec = parse_gpu_spec(text);
+  std::optional<int> found;
+  const auto count = [&] { return found ? *found : *(found = cuda_devices()); };
+  for (int i = 0; spec.automatic && i < count(); ++i) spec.gpus.emplace_back(CudaSpec{i});
+  for (const LogicalGpu& gpu : spec.gpus) {
+    const auto* cuda = std::get_if<CudaSpec>(&gpu);
+    if (cuda == nullptr || cuda->index < count()) continue;
+    throw std::invalid_argument("[HEDDLE_GPUS] \"" + std::string(text) + "\": there is no cuda:" +
+                                std::to_string(cuda->index) + ", expected one of the " +
+                                std::to_string(count()) + " CUDA GPUs of this machine");
+  }
+  return std::move(spec.gpus);
+}
 
 }  // namespace heddle::device

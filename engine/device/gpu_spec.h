@@ -56,4 +56,8 @@ inline constexpr int kMaxLogicalGpus = 64;
 /// Throws std::invalid_argument, one line that quotes `text` and says what was expected.
 GpuSpec parse_gpu_spec(std::string_view text);
 
+/// The logical GPUs that `text` stands for on a machine with `cuda_devices()` CUDA GPUs, which is
+/// called only if the answer matters. Throws as parse_gpu_spec, also for a CUDA GPU not there.
+std::vector<LogicalGpu> logical_gpus(std::string_view text, int (*cuda_devices)());
+
 }  // namespace heddle::device

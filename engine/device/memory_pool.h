@@ -80,7 +80,7 @@ class MemoryPool {
     void* block = nullptr;
     std::size_t bytes = 0;
   };
-  static constexpr std::size_t kClasses = 4 * 64;
+  static constexpr std::size_t kClasses = std::size_t{4} * 64;
 
   static std::size_t class_index(std::size_t class_bytes);
   void* take_cached(std::size_t class_bytes);

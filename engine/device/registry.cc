@@ -18,31 +18,10 @@ struct GpuTable {
   std::vector<std::unique_ptr<Backend>> backends;
 };
 
-void check_cuda_index(const std::string& spec, int index, int count) {
-  if (index < count) return;
-  throw std::invalid_argument("[HEDDLE_GPUS] \"" + spec + "\": there is no CUDA GPU " +
-                              std::to_string(index) + ": expected an index below " +
-                              std::to_string(count) + ", the number found");
-}
-
-std::vector<LogicalGpu> logical_gpus(const std::string& text) {
-  GpuSpec spec = parse_gpu_spec(text);
-  const auto is_cuda = [](const LogicalGpu& gpu) { return std::holds_alternative<CudaSpec>(gpu); };
-  if (!spec.automatic && std::none_of(spec.gpus.begin(), spec.gpus.end(), is_cuda)) {
-    return std::move(spec.gpus);  // CUDA stays untouched where it is not asked for
-  }
-  const int count = cuda_device_count();
-  for (int i = 0; spec.automatic && i < count; ++i) spec.gpus.emplace_back(CudaSpec{i});
-  for (const LogicalGpu& gpu : spec.gpus) {
-    if (is_cuda(gpu)) check_cuda_index(text, std::get<CudaSpec>(gpu).index, count);
-  }
-  return std::move(spec.gpus);
-}
-
 GpuTable* make_gpu_table() {
   auto table = std::make_unique<GpuTable>();
   table->spec = resolved_runtime_options().gpus;
-  const std::vector<LogicalGpu> gpus = logical_gpus(table->spec);
+  const std::vector<LogicalGpu> gpus = logical_gpus(table->spec, cuda_device_count);
   const auto links = std::make_shared<SimLinks>(gpus);
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     const int id = static_cast<int>(i);

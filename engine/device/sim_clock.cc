@@ -9,7 +9,7 @@
 namespace heddle::device {
 namespace {
 
-thread_local Clock::duration t_lag{0};
+thread_local ModelTime* t_current = nullptr;
 
 /// The kernel may otherwise wake this thread up to 50 us late to save power.
 void set_least_timer_slack() {
@@ -30,26 +30,33 @@ void sleep_until(Clock::time_point end) {
 
 }  // namespace
 
-Clock::time_point model_now() { return Clock::now() - t_lag; }
+Clock::time_point model_now() {
+  const Clock::time_point now = Clock::now();
+  return t_current == nullptr ? now : now - t_current->lag_;
+}
 
 void wait_until(Clock::time_point end) {
-  const Clock::time_point now = Clock::now();
-  if (now >= end) {
-    t_lag = std::min(t_lag, now - end);
-    return;
+  Clock::time_point now = Clock::now();
+  const bool early = now < end;
+  if (early) {
+    set_least_timer_slack();
+    sleep_until(end);
+    now = Clock::now();
   }
-  set_least_timer_slack();
-  sleep_until(end);
-  t_lag = Clock::now() - end;
+  if (t_current == nullptr) return;
+  // What is late after a sleep is lag. Without one, lag may have been caught up by now, but time
+  // that real work took is no lag.
+  t_current->lag_ = early ? now - end : std::min(t_current->lag_, now - end);
 }
 
-LagScope::LagScope(Clock::duration& lag, Clock::time_point ready) : lag_(lag) {
-  t_lag = std::min(lag, Clock::now() - ready);
+ModelTime::ModelTime(Clock::time_point ready, Clock::time_point& stream_end)
+    : stream_end_(stream_end), lag_(Clock::now() - std::max(ready, stream_end)) {
+  t_current = this;
 }
 
-LagScope::~LagScope() {
-  lag_ = t_lag;
-  t_lag = Clock::duration::zero();
+ModelTime::~ModelTime() {
+  stream_end_ = model_now();
+  t_current = nullptr;
 }
 
 }  // namespace heddle::device

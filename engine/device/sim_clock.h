@@ -7,28 +7,35 @@ namespace heddle::device {
 /// The time of simulated links. On Linux this is CLOCK_MONOTONIC.
 using Clock = std::chrono::steady_clock;
 
-// A thread that waits for a modelled moment wakes up a little late. The model does not: what comes
-// next in the same stream, if it was ready all the while, starts at the modelled moment. So each
-// stream keeps its *lag*, how far it runs behind the model because of late wake-ups alone.
+// A real copy engine begins the next copy of its queue at the moment the last one ends. Its model,
+// a thread, wakes up late from its timed wait, is preempted, and runs callbacks in between. So the
+// work of a stream runs on *model time*: the wall clock less a lag, which is chosen when a piece of
+// work starts such that the piece begins when it was ready and the one before it ended, and not
+// when its thread got round to it. Real work takes as long in the model as it does on the wall.
 
-/// The wall clock less the lag of the calling thread's stream (0 outside of a LagScope).
+/// Model time of the piece of work that the calling thread runs; the wall clock if it runs none.
 Clock::time_point model_now();
 
-/// Blocks, asleep, until `end`, a moment of the model; what remains late is the new lag. If `end`
-/// has passed because the real work took longer than the modelled work, that is no lag.
+/// Blocks, asleep, until `end`, which model_now() then gives. Returns at once if the wall clock has
+/// passed it, be it that the thread lags or that real work took longer than the modelled.
 void wait_until(Clock::time_point end);
 
-/// While it lives, the calling thread works for the stream whose lag is `lag`, on something that
-/// became ready to run at `ready`.
-class LagScope {
+/// While it lives, the calling thread runs a piece of a stream's work.
+class ModelTime {
  public:
-  LagScope(Clock::duration& lag, Clock::time_point ready);
-  ~LagScope();
-  LagScope(const LagScope&) = delete;
-  LagScope& operator=(const LagScope&) = delete;
+  /// `ready`: when the piece could have begun but for the work before it. `stream_end`: when that
+  /// ended, in model time; set to the end of this piece by the destructor.
+  ModelTime(Clock::time_point ready, Clock::time_point& stream_end);
+  ~ModelTime();
+  ModelTime(const ModelTime&) = delete;
+  ModelTime& operator=(const ModelTime&) = delete;
 
  private:
-  Clock::duration& lag_;
+  friend void wait_until(Clock::time_point end);
+  friend Clock::time_point model_now();
+
+  Clock::time_point& stream_end_;
+  Clock::duration lag_;
 };
 
 }  // namespace heddle::device

@@ -2,10 +2,13 @@
 
 #include <limits>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "heddle/error.h"
+
+#include "engine/base/thread.h"
 
 namespace heddle::device {
 
@@ -88,7 +91,9 @@ SimStream::~SimStream() {
 std::uint16_t SimStream::id() const { return timeline_.id; }
 
 Token SimStream::issue(const Work& work, std::span<const Token> waits) {
-  if (has_thread() && !thread_.joinable()) thread_ = std::thread(&SimStream::serve, this);
+  if (has_thread() && !thread_.joinable()) {
+    thread_ = base::start_thread(std::string("sim ") + lane_name(lane_), [this] { serve(); });
+  }
   List started;
   Token token;
   {
@@ -155,7 +160,8 @@ void SimStream::execute_all(List started) {
 }
 
 void SimStream::run_current() {
-  const LagScope scope(lag_, current_.ready);
+  // To wait for a worker of the executor is real: the simulated compute is the CPU's.
+  const ModelTime time(has_thread() ? current_.ready : Clock::now(), end_);
   current_.work.run(current_.work.argument);
 }
 

@@ -83,7 +83,7 @@ class SimStream final : public Stream {
 
   // Of the thread that runs current_: one at a time, handed on through the mutex.
   Piece current_;
-  Clock::duration lag_{0};
+  Clock::time_point end_;  // of the last piece, in model time
 
   std::thread thread_;  // of issue() and the destructor
 };

@@ -46,6 +46,9 @@ class Device {
 /// Number of logical GPUs. The first call fixes the device table for the process.
 int num_gpus();
 
+/// Number of real GPUs that can be used, whatever HEDDLE_GPUS says. Does not fix the device table.
+int num_physical_gpus();
+
 /// The device that new arrays of this thread get by default; cpu(0) until it is set.
 Device current_device();
 void set_current_device(Device device);

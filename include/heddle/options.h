@@ -43,8 +43,8 @@ struct EngineOptions {
 struct RuntimeOptions {
   /// HEDDLE_GPUS: the logical GPUs. "auto" or "": the real ones. "none". "sim:2": two simulated.
   /// See README.md for the grammar.
-  std::string gpus;
-  EngineOptions engine;
+  std::string gpus = {};
+  EngineOptions engine = {};
 };
 
 /// Sets what the default engine and the device table are made from; wins over the environment.
