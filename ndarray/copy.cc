@@ -1,0 +1,63 @@
+#include "ndarray/copy.h"
+
+#include <cstddef>
+#include <memory>
+
+#include "heddle/engine.h"
+
+#include "engine/device/backend.h"
+#include "ndarray/array_access.h"
+#include "ndarray/storage.h"
+
+namespace heddle::detail {
+namespace {
+
+/// An array reduced to what a copy needs of it.
+struct Place {
+  explicit Place(const NDArray& array)
+      : storage(ArrayAccess::storage(array)), begin(ArrayAccess::begin_byte(array)) {}
+  std::byte* open() const { return storage->open() + begin; }
+
+  std::shared_ptr<Storage> storage;
+  std::size_t begin;
+};
+
+bool overlap(const Place& a, const Place& b, std::size_t bytes) {
+  return a.storage == b.storage && a.begin < b.begin + bytes && b.begin < a.begin + bytes;
+}
+
+}  // namespace
+
+CopyRoute copy_route(Device from, Device to) {
+  if (to.is_gpu()) return {to, from == to ? Lane::kCompute : Lane::kCopyIn};
+  if (from.is_gpu()) return {from, Lane::kCopyOut};
+  return {to, Lane::kCompute};
+}
+
+void copy(const NDArray& from, const NDArray& to, int priority, std::optional<Lane> lane) {
+  const std::size_t bytes = static_cast<std::size_t>(to.size()) * dtype_size(to.dtype());
+  const Place source(from);
+  const Place target(to);
+  if (overlap(source, target, bytes)) {
+    if (source.begin == target.begin) return;
+    const NDArray aside(from.shape(), from.device(), from.dtype());
+    copy(from, aside, priority, lane);
+    copy(aside, to, priority, lane);
+    return;
+  }
+  const CopyRoute route = copy_route(from.device(), to.device());
+  Engine::get().push(
+      [source, target, bytes](const RunContext& context) {
+        device::backend_of(context.device)
+            .copy(target.open(), target.storage->device(), source.open(), source.storage->device(),
+                  bytes);
+      },
+      {from.var()}, {to.var()},
+      {.device = route.device,
+       .lane = lane.value_or(route.lane),
+       .priority = priority,
+       .name = "copy",
+       .overwrites = ArrayAccess::covers_block(to)});
+}
+
+}  // namespace heddle::detail

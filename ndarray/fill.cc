@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "heddle/engine.h"
+#include "heddle/ndarray.h"
+
+#include "ndarray/array_access.h"
+#include "ndarray/convert.h"
+#include "ndarray/dispatch.h"
+
+namespace heddle {
+namespace {
+
+/// Pushes write(first, size), which writes every element of the new `array`; `first` has the type
+/// of its elements.
+template <class Write>
+void push_write(const char* name, const NDArray& array, Write write) {
+  detail::visit_dtype(array.dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    Engine::get().push(
+        [array, write] { write(static_cast<T*>(ArrayAccess::address(array)), array.size()); }, {},
+        {array.var()}, {.device = array.device(), .name = name, .overwrites = true});
+  });
+}
+
+NDArray filled(const char* name, Shape shape, Scalar value, Device device, DType dtype) {
+  NDArray array(std::move(shape), device, dtype);
+  push_write(name, array, [value]<class T>(T* first, std::int64_t size) {
+    std::fill_n(first, size, detail::convert_scalar<T>(value));
+  });
+  return array;
+}
+
+struct Range {
+  Scalar start;
+  Scalar stop;
+  Scalar step;
+
+  bool is_exact() const { return start.is_integer() && stop.is_integer() && step.is_integer(); }
+};
+
+std::string describe(Scalar x) {
+  return x.is_integer() ? std::to_string(x.integer()) : std::to_string(x.real());
+}
+
+/// Integers are subtracted modulo 2^64, which gives their distance also where 63 bits do not
+/// hold it.
+std::uint64_t distance(std::int64_t from, std::int64_t to) {
+  return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
+}
+
+std::uint64_t count_exact(std::int64_t start, std::int64_t stop, std::int64_t step) {
+  if (step > 0) {
+    return start < stop ? (distance(start, stop) - 1) / static_cast<std::uint64_t>(step) + 1 : 0;
+  }
+  return stop < start ? (distance(stop, start) - 1) / distance(step, 0) + 1 : 0;
+}
+
+std::int64_t count_elements(const Range& range) {
+  const double count = std::ceil((range.stop.real() - range.start.real()) / range.step.real());
+  if (range.step.real() == 0 || !(count < 0x1p63)) {
+    throw std::invalid_argument("[arange] from " + describe(range.start) + " to " +
+                                describe(range.stop) + " by " + describe(range.step) +
+                                ": expected a step other than 0 and fewer than 2^63 elements");
+  }
+  if (!range.is_exact()) return count > 0 ? static_cast<std::int64_t>(count) : 0;
+  return static_cast<std::int64_t>(
+      count_exact(range.start.integer(), range.stop.integer(), range.step.integer()));
+}
+
+}  // namespace
+
+NDArray NDArray::zeros(Shape shape, Device device, DType dtype) {
+  return filled("zeros", std::move(shape), 0, device, dtype);
+}
+
+NDArray NDArray::ones(Shape shape, Device device, DType dtype) {
+  return filled("ones", std::move(shape), 1, device, dtype);
+}
+
+NDArray NDArray::full(Shape shape, Scalar value, Device device, DType dtype) {
+  return filled("full", std::move(shape), value, device, dtype);
+}
+
+NDArray NDArray::arange(Scalar start, Scalar stop, Scalar step, Device device, DType dtype) {
+  const Range range{start, stop, step};
+  NDArray array({count_elements(range)}, device, dtype);
+  push_write("arange", array, [range]<class T>(T* first, std::int64_t size) {
+    const auto origin = static_cast<std::uint64_t>(range.start.integer());
+    const auto stride = static_cast<std::uint64_t>(range.step.integer());
+    for (std::int64_t i = 0; i < size; ++i) {
+      first[i] =
+          range.is_exact()
+              ? detail::convert<T>(
+                    static_cast<std::int64_t>(origin + static_cast<std::uint64_t>(i) * stride))
+              : detail::convert<T>(range.start.real() + static_cast<double>(i) * range.step.real());
+    }
+  });
+  return array;
+}
+
+}  // namespace heddle

@@ -1,0 +1,64 @@
+#include "ndarray/storage.h"
+
+#include <utility>
+
+#include "heddle/engine.h"
+#include "heddle/error.h"
+
+#include "engine/device/backend.h"
+#include "engine/operation_scope.h"
+
+namespace heddle::detail {
+
+Storage::Storage(Device device, std::size_t bytes)
+    : backend_(device::backend_of(device)),
+      device_(device),
+      bytes_(bytes),
+      host_accessible_(backend_.host_accessible()),
+      var_(Engine::get().new_variable()) {}
+
+Storage::~Storage() {
+  if (block_.load(std::memory_order_relaxed) != nullptr) give_back();
+}
+
+void Storage::give_back() noexcept {
+  void* const block = block_.load(std::memory_order_relaxed);
+  const auto deallocate = [&backend = backend_, block, bytes = bytes_] {
+    backend.deallocate(block, bytes);
+  };
+  try {
+    Engine::get().delete_variable(std::move(var_), deallocate);
+  } catch (const EngineStopped&) {
+    // No operation can still want the block: it would keep the storage alive. But an operation of
+    // another engine that destroys an array has blocks open, so there the memory is left alone.
+    if (OperationScope::current() == nullptr) deallocate();
+  } catch (...) {
+    // In a forked child, or without memory for one operation more, the block stays where it is.
+  }
+}
+
+std::byte* Storage::open() {
+  OperationScope* const scope = OperationScope::current();
+  if (host_accessible_) return static_cast<std::byte*>(block());
+  if (scope == nullptr) {
+    throw Error("[data] array on " + device_.str() +
+                " outside of an operation: its elements are open to operations only; to_vector() "
+                "reads them");
+  }
+  void* const opened = block();
+  scope->open(backend_, opened, bytes_);
+  return static_cast<std::byte*>(opened);
+}
+
+void* Storage::block() {
+  if (void* const block = block_.load(std::memory_order_acquire)) return block;
+  const std::lock_guard lock(mutex_);
+  void* block = block_.load(std::memory_order_relaxed);
+  if (block == nullptr) {
+    block = backend_.allocate(bytes_);
+    block_.store(block, std::memory_order_release);
+  }
+  return block;
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+
+#include "heddle/device.h"
+#include "heddle/var.h"
+
+namespace heddle::device {
+class Backend;
+}
+
+namespace heddle::detail {
+
+/// A block of memory on one device, and the variable that orders access to it. What arrays and
+/// their views share; whoever pushes an operation on the block keeps the storage alive in it.
+///
+/// Thread safety: every member but the destructor may be called from any thread.
+///
+/// Invariants:
+/// - block_ goes from null to the block once, under mutex_; who reads it with acquire order sees
+///   the block as allocate() left it.
+/// - The block is given back once: by the last operation on var_, or by the destructor if no
+///   operation can follow any more.
+class Storage {
+ public:
+  /// Takes no memory yet. Throws what Engine::get() and Engine::new_variable() throw.
+  Storage(Device device, std::size_t bytes);
+  /// Never blocks; the memory is given back after every operation on it.
+  ~Storage();
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  Device device() const { return device_; }
+  std::size_t bytes() const { return bytes_; }
+  const Var& var() const { return var_; }
+  /// True if the host may touch the block outside of operations.
+  bool host_accessible() const { return host_accessible_; }
+
+  /// The block, open for the operation that the caller is in, if it is in one. The first call
+  /// takes the memory. Throws OutOfMemory; outside of operations Error unless host_accessible().
+  std::byte* open();
+
+ private:
+  void* block();
+  void give_back() noexcept;
+
+  device::Backend& backend_;
+  const Device device_;
+  const std::size_t bytes_;
+  const bool host_accessible_;
+  Var var_;
+  std::mutex mutex_;
+  std::atomic<void*> block_{nullptr};
+};
+
+}  // namespace heddle::detail
