@@ -1,0 +1,208 @@
+#include <string>
+
+#include "heddle/ops.h"
+
+#include "ops/broadcast.h"
+#include "ops/elementwise.h"
+#include "ops/invoke.h"
+#include "ops/promotion.h"
+
+namespace heddle::ops {
+
+namespace {
+
+template <class Op>
+auto kernel_of(const Op& op, DType dtype) {
+  const auto kernel = op.kernels[index_of(dtype)];
+  if (kernel == nullptr) {
+    refuse(op.name, std::string("type ") + dtype_name(dtype) +
+                        ": expected one that the operator has; astype() converts");
+  }
+  return kernel;
+}
+
+/// The type that the kernel works in for a result of `dtype`.
+DType working_dtype(DType dtype) { return is_half(dtype) ? DType::kFloat32 : dtype; }
+
+/// Offset in bytes of an element; arithmetic on const char* keeps the kernels untyped.
+const char* element(const void* base, std::int64_t index, std::size_t width) {
+  return static_cast<const char*>(base) + index * static_cast<std::int64_t>(width);
+}
+
+/// out = op(a, b) for operands of the working type and the output's device.
+void launch_binary(const BinaryOp& op, BinaryKernel kernel, const NDArray& a, const NDArray& b,
+                   const NDArray& out) {
+  if (a.shape() == b.shape()) {
+    launch(op.name, out.device(), {a.var(), b.var()}, {out.var()}, [kernel, a, b, out] {
+      kernel(address(a), true, address(b), true, address(out), out.size());
+    });
+    return;
+  }
+  const Shape* shapes[] = {&a.shape(), &b.shape()};
+  launch(op.name, out.device(), {a.var(), b.var()}, {out.var()},
+         [kernel, a, b, out, plan = plan_broadcast(out.shape(), shapes)] {
+           const std::size_t width = dtype_size(out.dtype());
+           const void* first = address(a);
+           const void* second = address(b);
+           char* result = static_cast<char*>(address(out));
+           for_each_row(plan, [&](const auto& from, std::int64_t to) {
+             kernel(element(first, from[0], width), plan.inner.step[0] != 0,
+                    element(second, from[1], width), plan.inner.step[1] != 0,
+                    result + to * static_cast<std::int64_t>(width), plan.inner.size);
+           });
+         });
+}
+
+/// A scalar operand, converted for the array that it stands beside.
+struct Plan {
+  DType dtype;  // of the result
+  DType working;
+  BinaryKernel kernel;
+  Element8 scalar;
+};
+
+Plan plan_with_scalar(const BinaryOp& op, const NDArray& x, Scalar scalar) {
+  Plan plan{};
+  plan.dtype = result_dtype(op.types, promote(op.name, x.dtype(), scalar));
+  plan.working = working_dtype(plan.dtype);
+  plan.kernel = kernel_of(op, plan.working);
+  plan.scalar = to_element(scalar, plan.working);
+  return plan;
+}
+
+/// True if writing an element of `a` may change another element of `b`.
+bool may_overlap(const NDArray& a, const NDArray& b) {
+  if (!ArrayAccess::share_block(a, b)) return false;
+  return a.shape() != b.shape() || a.dtype() != b.dtype() ||
+         ArrayAccess::begin_byte(a) != ArrayAccess::begin_byte(b);
+}
+
+}  // namespace
+
+NDArray apply(const UnaryOp& op, const NDArray& x) {
+  const DType dtype = result_dtype(op.types, x.dtype());
+  const DType working = working_dtype(dtype);
+  const UnaryKernel kernel = kernel_of(op, working);
+  const NDArray from = x.astype(working);
+  NDArray out = make_output(x.shape(), x.device(), working);
+  launch(op.name, out.device(), {from.var()}, {out.var()},
+         [kernel, from, out] { kernel(address(from), address(out), out.size()); });
+  return out.astype(dtype);
+}
+
+NDArray apply(const BinaryOp& op, const NDArray& a, const NDArray& b) {
+  const Device device = common_device(op.name, {&a, &b});
+  const Shape* shapes[] = {&a.shape(), &b.shape()};
+  const DType dtype = result_dtype(op.types, promote(a.dtype(), b.dtype()));
+  const DType working = working_dtype(dtype);
+  const BinaryKernel kernel = kernel_of(op, working);
+  NDArray out = make_output(broadcast_shape(op.name, shapes), device, working);
+  launch_binary(op, kernel, a.astype(working), b.astype(working), out);
+  return out.astype(dtype);
+}
+
+NDArray apply(const BinaryOp& op, const NDArray& a, Scalar b) {
+  const Plan plan = plan_with_scalar(op, a, b);
+  const NDArray x = a.astype(plan.working);
+  NDArray out = make_output(a.shape(), a.device(), plan.working);
+  launch(op.name, out.device(), {x.var()}, {out.var()},
+         [kernel = plan.kernel, scalar = plan.scalar, x, out] {
+           kernel(address(x), true, scalar.bytes.data(), false, address(out), out.size());
+         });
+  return out.astype(plan.dtype);
+}
+
+NDArray apply(const BinaryOp& op, Scalar a, const NDArray& b) {
+  const Plan plan = plan_with_scalar(op, b, a);
+  const NDArray y = b.astype(plan.working);
+  NDArray out = make_output(b.shape(), b.device(), plan.working);
+  launch(op.name, out.device(), {y.var()}, {out.var()},
+         [kernel = plan.kernel, scalar = plan.scalar, y, out] {
+           kernel(scalar.bytes.data(), false, address(y), true, address(out), out.size());
+         });
+  return out.astype(plan.dtype);
+}
+
+NDArray apply_backward(const BinaryOp& op, const NDArray& grad, const NDArray& output) {
+  const Device device = common_device(op.name, {&grad, &output});
+  expect_shape(op.name, "output", output, grad.shape());
+  const DType dtype = common_dtype(op.name, {&grad, &output});
+  const BinaryKernel kernel = kernel_of(op, working_dtype(dtype));
+  NDArray out = make_output(grad.shape(), device, working_dtype(dtype));
+  launch_binary(op, kernel, grad.astype(out.dtype()), output.astype(out.dtype()), out);
+  return out.astype(dtype);
+}
+
+void apply_in_place(const BinaryOp& op, const NDArray& a, const NDArray& b) {
+  common_device(op.name, {&a, &b});
+  const Shape* shapes[] = {&a.shape(), &b.shape()};
+  const Shape shape = broadcast_shape(op.name, shapes);
+  if (shape != a.shape()) {
+    refuse(op.name, "in place on shape " + a.shape().str() + " with shape " + b.shape().str() +
+                        ": expected a result of shape " + a.shape().str());
+  }
+  const DType dtype = result_dtype(op.types, promote(a.dtype(), b.dtype()));
+  if (!can_store(dtype, a.dtype())) {
+    refuse(op.name, std::string("in place: the result has type ") + dtype_name(dtype) +
+                        ": expected one that " + dtype_name(a.dtype()) + " can hold");
+  }
+  if (dtype != a.dtype() || is_half(dtype) || may_overlap(a, b)) {
+    a.copy_from(apply(op, a, b).astype(a.dtype()));
+    return;
+  }
+  const NDArray operand = b.astype(dtype);
+  const BinaryKernel kernel = kernel_of(op, dtype);
+  if (a.shape() == operand.shape()) {
+    launch_in_place(op.name, a.device(), {operand.var()}, {a.var()}, [kernel, a, operand] {
+      void* to = address(a);
+      kernel(to, true, address(operand), true, to, a.size());
+    });
+    return;
+  }
+  launch_in_place(op.name, a.device(), {operand.var()}, {a.var()},
+                  [kernel, a, operand, plan = plan_broadcast(a.shape(), shapes)] {
+                    const std::size_t width = dtype_size(a.dtype());
+                    char* to = static_cast<char*>(address(a));
+                    const void* from = address(operand);
+                    for_each_row(plan, [&](const auto& offset, std::int64_t out) {
+                      char* row = to + out * static_cast<std::int64_t>(width);
+                      kernel(row, true, element(from, offset[1], width), plan.inner.step[1] != 0,
+                             row, plan.inner.size);
+                    });
+                  });
+}
+
+void apply_in_place(const BinaryOp& op, const NDArray& a, Scalar b) {
+  const Plan plan = plan_with_scalar(op, a, b);
+  if (!can_store(plan.dtype, a.dtype())) {
+    refuse(op.name, std::string("in place: the result has type ") + dtype_name(plan.dtype) +
+                        ": expected one that " + dtype_name(a.dtype()) + " can hold");
+  }
+  if (plan.working != a.dtype()) {
+    a.copy_from(apply(op, a, b));
+    return;
+  }
+  launch_in_place(op.name, a.device(), {}, {a.var()},
+                  [kernel = plan.kernel, scalar = plan.scalar, a] {
+                    void* to = address(a);
+                    kernel(to, true, scalar.bytes.data(), false, to, a.size());
+                  });
+}
+
+}  // namespace heddle::ops
+
+namespace heddle {
+
+#define HEDDLE_UNARY(name, types, formula) \
+  NDArray name(const NDArray& x) { return ops::apply(ops::name##_op, x); }
+#define HEDDLE_BINARY(name, types, formula)                                                     \
+  NDArray name(const NDArray& a, const NDArray& b) { return ops::apply(ops::name##_op, a, b); } \
+  NDArray name(const NDArray& a, Scalar b) { return ops::apply(ops::name##_op, a, b); }         \
+  NDArray name(Scalar a, const NDArray& b) { return ops::apply(ops::name##_op, a, b); }
+#define HEDDLE_BACKWARD(name, types, formula)                 \
+  NDArray name(const NDArray& grad, const NDArray& output) {  \
+    return ops::apply_backward(ops::name##_op, grad, output); \
+  }
+#include "ops/ops.def"
+
+}  // namespace heddle

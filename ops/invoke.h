@@ -1,0 +1,60 @@
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "heddle/engine.h"
+#include "heddle/ndarray.h"
+
+#include "ndarray/array_access.h"
+
+// What every operator does between its call and its kernel: check, make the output, push.
+
+namespace heddle::ops {
+
+/// Throws std::invalid_argument: "[op] what".
+[[noreturn]] void refuse(std::string_view op, const std::string& what);
+
+/// The device on which the arrays of one call lie. The CPU's arrays, pinned or not, are on one;
+/// if they differ, results go to cpu(0). Else different devices are std::invalid_argument.
+Device common_device(std::string_view op, std::span<const NDArray* const> arrays);
+inline Device common_device(std::string_view op, std::initializer_list<const NDArray*> arrays) {
+  return common_device(op, std::span<const NDArray* const>(arrays.begin(), arrays.size()));
+}
+
+/// The type of all `arrays`; different ones are std::invalid_argument.
+DType common_dtype(std::string_view op, std::initializer_list<const NDArray*> arrays);
+
+void expect_ndim(std::string_view op, std::string_view argument, const NDArray& x, int ndim);
+void expect_shape(std::string_view op, std::string_view argument, const NDArray& x,
+                  const Shape& expected);
+
+/// `axis` counted from the front, in [0, ndim).
+int resolve_axis(std::string_view op, int axis, int ndim);
+
+/// The first element, inside an operation that named the array's variable.
+inline void* address(const NDArray& x) { return ArrayAccess::address(x); }
+
+/// A new array for a result.
+inline NDArray make_output(Shape shape, Device device, DType dtype) {
+  return NDArray(std::move(shape), device, dtype);
+}
+
+/// Pushes a kernel that writes every element of what it mutates.
+template <class Kernel>
+void launch(std::string_view op, Device device, VarList reads, VarList mutates, Kernel&& kernel) {
+  Engine::get().push(std::forward<Kernel>(kernel), reads, mutates,
+                     {.device = device, .name = op, .overwrites = true});
+}
+
+/// Pushes a kernel whose result depends on what it mutates.
+template <class Kernel>
+void launch_in_place(std::string_view op, Device device, VarList reads, VarList mutates,
+                     Kernel&& kernel) {
+  Engine::get().push(std::forward<Kernel>(kernel), reads, mutates, {.device = device, .name = op});
+}
+
+}  // namespace heddle::ops

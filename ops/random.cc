@@ -1,0 +1,164 @@
+#include "heddle/random.h"
+
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ops/invoke.h"
+#include "ops/random_kernels.h"
+
+namespace heddle {
+
+namespace ops {
+
+namespace {
+
+/// The positions of all generators.
+///
+/// Thread safety: every member may be called from any thread.
+/// Invariants: a device without an entry stands at block 0 of the common seed.
+///
+/// A draw takes its range of blocks here, when it is pushed; nothing it computes depends on another
+/// draw, so draws share no variable and may overlap.
+class Generators {
+ public:
+  void seed(std::uint64_t seed) {
+    const std::lock_guard lock(mutex_);
+    common_seed_ = seed;
+    positions_.clear();
+  }
+
+  void seed(std::uint64_t seed, Device device) {
+    const std::lock_guard lock(mutex_);
+    positions_[generator_of(device)] = {.seed = seed};
+  }
+
+  /// Takes the blocks for n elements.
+  PhiloxPosition reserve(Device device, std::int64_t n) {
+    const std::lock_guard lock(mutex_);
+    if (!common_seed_) common_seed_ = entropy();
+    PhiloxPosition& position =
+        positions_.try_emplace(generator_of(device), PhiloxPosition{.seed = *common_seed_})
+            .first->second;
+    const PhiloxPosition start = position;
+    position.block += (static_cast<std::uint64_t>(n) + 3) / 4;
+    return start;
+  }
+
+ private:
+  /// Pinned memory belongs to the CPU.
+  static Device generator_of(Device device) {
+    return device.is_gpu() ? device : Device::cpu(device.id());
+  }
+
+  static std::uint64_t entropy() {
+    std::random_device source;
+    return static_cast<std::uint64_t>(source()) << 32U | source();
+  }
+
+  std::mutex mutex_;
+  std::optional<std::uint64_t> common_seed_;
+  std::map<Device, PhiloxPosition> positions_;
+};
+
+/// Never destroyed: threads may draw until the process ends.
+Generators& generators() {
+  static auto* const instance = new Generators;
+  return *instance;
+}
+
+/// A new array, and kernel(start, pointer to its elements, their number) pushed to fill it.
+template <class T, class Kernel>
+NDArray draw(std::string_view op, Shape shape, Device device, Kernel kernel) {
+  NDArray out = make_output(std::move(shape), device, dtype_of<T>);
+  const PhiloxPosition start = generators().reserve(device, out.size());
+  launch(op, device, {}, {out.var()},
+         [kernel, start, out] { kernel(start, out.data<T>(), out.size()); });
+  return out;
+}
+
+void expect_finite(std::string_view op, std::string_view argument, double value) {
+  if (std::isfinite(static_cast<float>(value))) return;
+  refuse(op, std::string(argument) + " " + std::to_string(value) + ": expected a finite float");
+}
+
+}  // namespace
+
+}  // namespace ops
+
+namespace random {
+
+void seed(std::uint64_t seed) { ops::generators().seed(seed); }
+
+void seed(std::uint64_t seed, Device device) { ops::generators().seed(seed, device); }
+
+NDArray uniform(double low, double high, Shape shape, Device device) {
+  ops::expect_finite("uniform", "low", low);
+  ops::expect_finite("uniform", "high", high);
+  return ops::draw<float>("uniform", std::move(shape), device,
+                          [from = static_cast<float>(low), to = static_cast<float>(high)](
+                              const ops::PhiloxPosition& start, float* out, std::int64_t n) {
+                            ops::draw_uniform(start, from, to, out, n);
+                          });
+}
+
+NDArray normal(double mean, double stddev, Shape shape, Device device) {
+  ops::expect_finite("normal", "mean", mean);
+  ops::expect_finite("normal", "stddev", stddev);
+  if (stddev < 0) {
+    ops::refuse("normal", "stddev " + std::to_string(stddev) + ": expected 0 or more");
+  }
+  return ops::draw<float>("normal", std::move(shape), device,
+                          [centre = static_cast<float>(mean), scale = static_cast<float>(stddev)](
+                              const ops::PhiloxPosition& start, float* out, std::int64_t n) {
+                            ops::draw_normal(start, centre, scale, out, n);
+                          });
+}
+
+NDArray bernoulli(double p, Shape shape, Device device) {
+  if (!(p >= 0 && p <= 1)) {
+    ops::refuse("bernoulli", "p " + std::to_string(p) + ": expected 0 <= p <= 1");
+  }
+  return ops::draw<float>("bernoulli", std::move(shape), device,
+                          [p](const ops::PhiloxPosition& start, float* out, std::int64_t n) {
+                            ops::draw_bernoulli(start, p, out, n);
+                          });
+}
+
+NDArray randint(std::int64_t low, std::int64_t high, Shape shape, Device device) {
+  if (low >= high) {
+    ops::refuse("randint", "low " + std::to_string(low) + " and high " + std::to_string(high) +
+                               ": expected low < high");
+  }
+  return ops::draw<std::int64_t>(
+      "randint", std::move(shape), device,
+      [low, high](const ops::PhiloxPosition& start, std::int64_t* out, std::int64_t n) {
+        ops::draw_integers(start, low, high, out, n);
+      });
+}
+
+NDArray permutation(std::int64_t n, Device device) {
+  if (n < 0) ops::refuse("permutation", "n " + std::to_string(n) + ": expected 0 or more");
+  return ops::draw<std::int64_t>("permutation", Shape{n}, device, ops::draw_permutation);
+}
+
+void shuffle(const NDArray& x) {
+  if (x.ndim() == 0) ops::refuse("shuffle", "shape (): expected at least 1 dimension");
+  const std::int64_t rows = x.shape()[0];
+  const ops::PhiloxPosition start = ops::generators().reserve(x.device(), rows);
+  ops::launch_in_place("shuffle", x.device(), {}, {x.var()}, [x, rows, start] {
+    std::vector<std::int64_t> order(static_cast<std::size_t>(rows));
+    ops::draw_permutation(start, order.data(), rows);
+    const std::size_t bytes = static_cast<std::size_t>(x.size()) * dtype_size(x.dtype());
+    ops::permute_rows(static_cast<std::byte*>(ops::address(x)),
+                      rows == 0 ? 0 : bytes / static_cast<std::size_t>(rows), order.data(), rows);
+  });
+}
+
+}  // namespace random
+
+}  // namespace heddle

@@ -1,0 +1,81 @@
+#include <cstdint>
+#include <type_traits>
+
+#include "heddle/ops.h"
+
+#include "ops/dispatch.h"
+#include "ops/invoke.h"
+#include "ops/promotion.h"
+#include "ops/reduce_row.h"
+
+namespace heddle {
+
+namespace ops {
+
+namespace {
+
+using RowsKernel = void (*)(const void* x, void* out, std::int64_t rows, std::int64_t n);
+
+template <class T>
+void softmax(const void* x, void* out, std::int64_t rows, std::int64_t n) {
+  vectorized(
+      [](const T* from, T* to, std::int64_t count, std::int64_t width) HEDDLE_INLINE_LAMBDA {
+        for (std::int64_t row = 0; row < count; ++row, from += width, to += width) {
+          const T greatest = reduce_row<Max<T>>(from, width);
+          HEDDLE_INDEPENDENT
+          for (std::int64_t i = 0; i < width; ++i) to[i] = exponential(from[i] - greatest);
+          const T sum = static_cast<T>(reduce_row<Sum<T>>(to, width));
+          HEDDLE_INDEPENDENT
+          for (std::int64_t i = 0; i < width; ++i) to[i] = to[i] / sum;
+        }
+      },
+      static_cast<const T*>(x), static_cast<T*>(out), rows, n);
+}
+
+template <class T>
+void log_softmax(const void* x, void* out, std::int64_t rows, std::int64_t n) {
+  vectorized(
+      [](const T* from, T* to, std::int64_t count, std::int64_t width) HEDDLE_INLINE_LAMBDA {
+        for (std::int64_t row = 0; row < count; ++row, from += width, to += width) {
+          const T greatest = reduce_row<Max<T>>(from, width);
+          HEDDLE_INDEPENDENT
+          for (std::int64_t i = 0; i < width; ++i) to[i] = exponential(from[i] - greatest);
+          const T log_sum = static_cast<T>(std::log(reduce_row<Sum<T>>(to, width)));
+          HEDDLE_INDEPENDENT
+          for (std::int64_t i = 0; i < width; ++i) to[i] = (from[i] - greatest) - log_sum;
+        }
+      },
+      static_cast<const T*>(x), static_cast<T*>(out), rows, n);
+}
+
+template <class Picker>
+NDArray apply_to_rows(std::string_view op, const NDArray& x, Picker pick) {
+  const DType dtype = result_dtype(TypeRule::kFloating, x.dtype());
+  const NDArray from = x.astype(is_half(dtype) ? DType::kFloat32 : dtype);
+  const RowsKernel kernel = pick_floating(op, from.dtype(), pick);
+  if (x.ndim() == 0) refuse(op, "shape (): expected at least 1 dimension");
+  NDArray out = make_output(x.shape(), x.device(), from.dtype());
+  const std::int64_t n = x.shape()[-1];
+  const std::int64_t rows = n == 0 ? 0 : x.size() / n;
+  launch(op, out.device(), {from.var()}, {out.var()},
+         [kernel, from, out, rows, n] { kernel(address(from), address(out), rows, n); });
+  return out.astype(dtype);
+}
+
+}  // namespace
+
+}  // namespace ops
+
+NDArray softmax(const NDArray& x) {
+  return ops::apply_to_rows("softmax", x, []<class T>(std::type_identity<T>) -> ops::RowsKernel {
+    return &ops::softmax<T>;
+  });
+}
+
+NDArray log_softmax(const NDArray& x) {
+  return ops::apply_to_rows(
+      "log_softmax", x,
+      []<class T>(std::type_identity<T>) -> ops::RowsKernel { return &ops::log_softmax<T>; });
+}
+
+}  // namespace heddle
