@@ -1,0 +1,163 @@
+#include "kvstore/optimizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "heddle/engine.h"
+
+#include "kvstore/sum.h"
+#include "kvstore/transfer.h"
+#include "ndarray/array_access.h"
+#include "ops/optimizer.h"
+
+namespace heddle::kvstore {
+
+namespace {
+
+constexpr const char* kName = "kvstore.update";
+
+/// Bytes of gradients that are summed before the weights that they belong to are updated.
+constexpr std::size_t kBlockBytes = 8192;
+
+/// A step of an optimizer, ready to be applied to the elements of one type.
+class Step {
+ public:
+  Step(const Optimizer& optimizer, std::int64_t number, DType dtype) {
+    std::visit([&](const auto& o) { set(o, number, dtype); }, optimizer);
+  }
+
+  void apply(std::byte* weight, const std::byte* gradient, std::byte* const* state,
+             std::int64_t count) const {
+    if (const auto* sgd = std::get_if<ops::SgdKernel>(&kernel_)) {
+      (*sgd)(weight, gradient, count, options_);
+    } else if (const auto* momentum = std::get_if<ops::MomentumKernel>(&kernel_)) {
+      (*momentum)(weight, gradient, state[0], count, options_);
+    } else {
+      std::get<ops::AdamKernel>(kernel_)(weight, gradient, state[0], state[1], count, options_);
+    }
+  }
+
+ private:
+  void set(const Sgd& sgd, std::int64_t, DType dtype) {
+    options_ = {.lr = sgd.lr, .momentum = sgd.momentum, .wd = sgd.weight_decay};
+    if (sgd.momentum == 0) {
+      kernel_ = ops::sgd_kernel(kName, dtype);
+    } else {
+      kernel_ = ops::momentum_kernel(kName, dtype);
+    }
+  }
+  void set(const Adam& adam, std::int64_t number, DType dtype) {
+    options_ =
+        ops::adam_step(adam.lr, adam.beta1, adam.beta2, adam.epsilon, adam.weight_decay, number);
+    kernel_ = ops::adam_kernel(kName, dtype);
+  }
+
+  std::variant<ops::SgdKernel, ops::MomentumKernel, ops::AdamKernel> kernel_;
+  ops::StepOptions options_;
+};
+
+std::byte* address(const NDArray& array) {
+  return static_cast<std::byte*>(ArrayAccess::address(array));
+}
+
+/// The operation: gradients are summed block by block, so that a sum is used while it is in cache.
+class Update {
+ public:
+  Update(const Step& step, std::vector<NDArray> gradients, const NDArray& weight,
+         const std::vector<NDArray>& state)
+      : step_(step),
+        sum_(sum_kernel(weight.dtype())),
+        gradients_(std::move(gradients)),
+        weight_(weight),
+        state_(state) {}
+
+  void operator()() const {
+    std::vector<const std::byte*> gradients = addresses_of(gradients_);
+    std::byte* weight = address(weight_);
+    std::byte* state[2] = {};
+    for (std::size_t i = 0; i < state_.size(); ++i) state[i] = address(state_[i]);
+    if (gradients.size() == 1) return step_.apply(weight, gradients[0], state, weight_.size());
+
+    alignas(64) std::byte total[kBlockBytes];
+    const std::size_t width = dtype_size(weight_.dtype());
+    std::size_t left = static_cast<std::size_t>(weight_.size()) * width;
+    while (left > 0) {
+      const std::size_t bytes = std::min(left, kBlockBytes);
+      const auto count = static_cast<std::int64_t>(bytes / width);
+      sum_(gradients, total, count);
+      step_.apply(weight, total, state, count);
+      for (const std::byte*& gradient : gradients) gradient += bytes;
+      weight += bytes;
+      for (std::size_t i = 0; i < state_.size(); ++i) state[i] += bytes;
+      left -= bytes;
+    }
+  }
+
+ private:
+  Step step_;
+  SumKernel sum_;
+  std::vector<NDArray> gradients_;
+  NDArray weight_;
+  std::vector<NDArray> state_;
+};
+
+void check_range(const char* name, double value, bool in_range, const char* expected) {
+  if (in_range) return;
+  throw std::invalid_argument(std::string("[kvstore.set_optimizer] ") + name + " " +
+                              std::to_string(value) + ": expected " + expected);
+}
+
+void check_common(double lr, double weight_decay) {
+  check_range("lr", lr, std::isfinite(lr), "a finite number");
+  check_range("weight_decay", weight_decay, std::isfinite(weight_decay), "a finite number");
+}
+
+void check(const Sgd& sgd) {
+  check_common(sgd.lr, sgd.weight_decay);
+  check_range("momentum", sgd.momentum, std::isfinite(sgd.momentum), "a finite number");
+}
+
+void check(const Adam& adam) {
+  check_common(adam.lr, adam.weight_decay);
+  check_range("beta1", adam.beta1, adam.beta1 >= 0 && adam.beta1 < 1, "0 <= beta1 < 1");
+  check_range("beta2", adam.beta2, adam.beta2 >= 0 && adam.beta2 < 1, "0 <= beta2 < 1");
+  check_range("epsilon", adam.epsilon, std::isfinite(adam.epsilon) && adam.epsilon >= 0,
+              "a finite number that is not negative");
+}
+
+std::size_t state_count(const Optimizer& optimizer) {
+  const Sgd* sgd = std::get_if<Sgd>(&optimizer);
+  if (sgd == nullptr) return 2;
+  return sgd->momentum == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+void check_optimizer(const Optimizer& optimizer) {
+  std::visit([](const auto& o) { check(o); }, optimizer);
+}
+
+std::vector<NDArray> make_state(const Optimizer& optimizer, const NDArray& weight) {
+  std::vector<NDArray> state(state_count(optimizer));
+  for (NDArray& array : state) {
+    array = NDArray::zeros(weight.shape(), weight.device(), weight.dtype());
+  }
+  return state;
+}
+
+void push_update(const Optimizer& optimizer, std::int64_t step, std::vector<NDArray> gradients,
+                 const NDArray& weight, const std::vector<NDArray>& state, int priority) {
+  const std::vector<Var> reads = vars_of(gradients);
+  std::vector<Var> mutates = {weight.var()};
+  for (const NDArray& array : state) mutates.push_back(array.var());
+  Engine::get().push(
+      Update(Step(optimizer, step, weight.dtype()), std::move(gradients), weight, state), reads,
+      mutates, {.device = weight.device(), .priority = priority, .name = kName});
+}
+
+}  // namespace heddle::kvstore

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "heddle/kvstore.h"
+#include "heddle/ndarray.h"
+
+namespace heddle::kvstore {
+
+/// Throws std::invalid_argument if a number of the optimizer is out of its range.
+void check_optimizer(const Optimizer& optimizer);
+
+/// The arrays that the optimizer keeps beside a weight, zeros on the weight's device.
+std::vector<NDArray> make_state(const Optimizer& optimizer, const NDArray& weight);
+
+/// Pushes one operation that updates `weight` and `state` from the sum of the gradients, on the
+/// weight's device: bit for bit what the sum followed by the optimizer's operator gives, in one
+/// pass over the memory. `step` counts the updates of the weight from 1.
+void push_update(const Optimizer& optimizer, std::int64_t step, std::vector<NDArray> gradients,
+                 const NDArray& weight, const std::vector<NDArray>& state, int priority);
+
+}  // namespace heddle::kvstore

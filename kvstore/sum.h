@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "heddle/dtype.h"
+#include "heddle/ndarray.h"
+
+namespace heddle::kvstore {
+
+/// out[i] = ((in0[i] + in1[i]) + in2[i]) + … for i < count, in the arithmetic of operator+ of
+/// arrays. At least one input; `out` overlaps none of them. Runs on the calling thread.
+using SumKernel = void (*)(std::span<const std::byte* const> inputs, std::byte* out,
+                           std::int64_t count);
+
+SumKernel sum_kernel(DType dtype);
+
+/// Pushes the sum of the inputs, in their order, to all of `out`, on its device.
+void push_sum(std::vector<NDArray> inputs, const NDArray& out, int priority);
+
+/// The first elements of the arrays, inside an operation that names their variables.
+std::vector<const std::byte*> addresses_of(std::span<const NDArray> arrays);
+
+}  // namespace heddle::kvstore

@@ -1,0 +1,51 @@
+#include "kvstore/transfer.h"
+
+#include <cstddef>
+#include <optional>
+
+#include "heddle/engine.h"
+
+#include "engine/device/backend.h"
+#include "ndarray/array_access.h"
+#include "ndarray/copy.h"
+
+namespace heddle::kvstore {
+
+std::vector<Var> vars_of(std::span<const NDArray> arrays) {
+  std::vector<Var> vars;
+  vars.reserve(arrays.size());
+  for (const NDArray& array : arrays) vars.push_back(array.var());
+  return vars;
+}
+
+bool same_memory(Device a, Device b) { return a == b || (!a.is_gpu() && !b.is_gpu()); }
+
+void push_transfer(const NDArray& from, const NDArray& to, int priority) {
+  // Copies within the CPU's memory are work for all of its workers.
+  const bool on_cpu = !from.device().is_gpu() && !to.device().is_gpu();
+  detail::copy(from, to, priority, on_cpu ? std::nullopt : std::optional(Lane::kComm));
+}
+
+void push_join(std::span<const NDArray> parts, const NDArray& to, int priority) {
+  const Device first = parts.front().device();
+  const Device device = to.device().is_gpu() ? to.device() : first;
+  Engine::get().push(
+      [from = std::vector<NDArray>(parts.begin(), parts.end()), to] {
+        device::Backend& backend = device::backend_of(to.device());
+        auto* next = static_cast<std::byte*>(ArrayAccess::address(to));
+        for (const NDArray& part : from) {
+          const std::size_t bytes =
+              static_cast<std::size_t>(part.size()) * dtype_size(part.dtype());
+          backend.copy(next, to.device(), ArrayAccess::address(part), part.device(), bytes);
+          next += bytes;
+        }
+      },
+      vars_of(parts), {to.var()},
+      {.device = device,
+       .lane = device.is_gpu() ? Lane::kComm : Lane::kCompute,
+       .priority = priority,
+       .name = "kvstore.join",
+       .overwrites = ArrayAccess::covers_block(to)});
+}
+
+}  // namespace heddle::kvstore

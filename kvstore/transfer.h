@@ -1,0 +1,26 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "heddle/device.h"
+#include "heddle/ndarray.h"
+
+// What moves elements between the arrays of a store, on the comm lane of a device, so that a
+// store's traffic is told apart from other copies. Nothing waits.
+
+namespace heddle::kvstore {
+
+/// The variables of the arrays, in order.
+std::vector<Var> vars_of(std::span<const NDArray> arrays);
+
+/// True if a kernel on one device reads arrays of the other where they are.
+bool same_memory(Device a, Device b);
+
+/// Pushes a copy of `from` to `to`, which has as many elements of the same type.
+void push_transfer(const NDArray& from, const NDArray& to, int priority);
+
+/// Pushes a copy of all `parts`, one behind the other, to `to`, which has as many elements.
+void push_join(std::span<const NDArray> parts, const NDArray& to, int priority);
+
+}  // namespace heddle::kvstore
