@@ -1,0 +1,89 @@
+#include "results.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iomanip>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+
+namespace bench {
+namespace {
+
+/// The first line that `command` prints, or "unknown" if it prints none.
+std::string first_line(const std::string& command) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+  std::array<char, 256> line{};
+  if (!pipe || std::fgets(line.data(), line.size(), pipe.get()) == nullptr) return "unknown";
+  std::string result = line.data();
+  return result.substr(0, result.find('\n'));
+}
+
+/// Of the sources that this was built from; "-dirty" if they have been changed since.
+std::string commit() {
+  return first_line("git -C '" HEDDLE_SOURCE_DIR "' describe --always --dirty 2>/dev/null");
+}
+
+std::string machine() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string model = "unknown CPU";
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("model name")) continue;
+    model = line.substr(line.find(':') + 2);
+    break;
+  }
+  return model + ", " + std::to_string(std::thread::hardware_concurrency()) + " CPUs";
+}
+
+/// None of the texts has control characters.
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + '"';
+}
+
+}  // namespace
+
+double quantile(std::vector<double> samples, double p) {
+  std::sort(samples.begin(), samples.end());
+  const double position = p * static_cast<double>(samples.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, samples.size() - 1);
+  return std::lerp(samples[below], samples[above], position - std::floor(position));
+}
+
+void print_table(const std::vector<Row>& rows) {
+  std::printf("%-28s %-14s %-18s %12s %12s %12s\n", "case", "contender", "metric", "median", "p10",
+              "p90");
+  for (const Row& row : rows) {
+    std::printf("%-28s %-14s %-18s %12.6g %12.6g %12.6g\n", row.name.c_str(), row.contender.c_str(),
+                row.metric.c_str(), quantile(row.samples, 0.5), quantile(row.samples, 0.1),
+                quantile(row.samples, 0.9));
+  }
+}
+
+void write_json(const std::string& path, const std::string& bench, const std::vector<Row>& rows) {
+  std::ofstream out(path);
+  out << std::setprecision(9) << "{\"bench\": " << quoted(bench)
+      << ",\n \"commit\": " << quoted(commit()) << ",\n \"machine\": " << quoted(machine())
+      << ",\n \"rows\": [";
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row& row = rows[i];
+    out << (i == 0 ? "\n" : ",\n") << "  {\"case\": " << quoted(row.name)
+        << ", \"contender\": " << quoted(row.contender) << ", \"metric\": " << quoted(row.metric)
+        << ", \"median\": " << quantile(row.samples, 0.5)
+        << ", \"p10\": " << quantile(row.samples, 0.1)
+        << ", \"p90\": " << quantile(row.samples, 0.9) << "}";
+  }
+  out << "\n ]}\n";
+  out.close();
+  if (!out) throw std::runtime_error(path + ": cannot be written");
+}
+
+}  // namespace bench

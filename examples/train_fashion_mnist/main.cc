@@ -1,0 +1,207 @@
+// Data-parallel training as a serial script. Every line of train_step() only pushes operations; the
+// engine overlaps the copies, the devices' work and the exchange of gradients and weights.
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <heddle/heddle.h>
+
+#include "mlp.h"
+#include "options.h"
+#include "progress.h"
+#include "report.h"
+
+namespace {
+
+using heddle::Device;
+using heddle::KVStore;
+using heddle::NDArray;
+using heddle::Shape;
+namespace io = heddle::io;
+
+constexpr double kLearningRate = 0.05;
+constexpr double kMomentum = 0.9;
+
+using Nets = std::vector<Mlp>;  // one per device
+
+/// Part `index` of `count` equal parts of the rows.
+NDArray part(const NDArray& rows, std::size_t index, std::size_t count) {
+  const std::int64_t size = rows.shape()[0] / static_cast<std::int64_t>(count);
+  const std::int64_t begin = static_cast<std::int64_t>(index) * size;
+  return rows.slice(begin, begin + size);
+}
+
+/// One array of a layer, from every device.
+std::vector<NDArray> across(Nets& nets, int layer, NDArray Mlp::Layer::*array) {
+  std::vector<NDArray> result;
+  for (Mlp& net : nets) result.push_back(net.layer(layer).*array);
+  return result;
+}
+
+int weight_key(int layer) { return 2 * layer; }
+int bias_key(int layer) { return 2 * layer + 1; }
+
+void train_step(const io::Batch& batch, Nets& nets, std::vector<NDArray>& losses, KVStore& kv) {
+  for (std::size_t i = 0; i < nets.size(); ++i) {
+    const NDArray images = part(batch.data, i, nets.size()).to(nets[i].device());
+    const NDArray labels = part(batch.label, i, nets.size()).to(nets[i].device());
+    const NDArray logits = nets[i].forward(images);
+    losses[i] += heddle::softmax_cross_entropy(logits, labels);
+    nets[i].start_backward(logits, labels);
+  }
+  for (int layer = Mlp::kLayers - 1; layer >= 0; --layer) {
+    for (Mlp& net : nets) net.backward(layer);
+    const int priority = -layer;  // the next step needs the front layers first
+    kv.push(weight_key(layer), across(nets, layer, &Mlp::Layer::weight_grad), priority);
+    kv.pull(weight_key(layer), across(nets, layer, &Mlp::Layer::weight), priority);
+    kv.push(bias_key(layer), across(nets, layer, &Mlp::Layer::bias_grad), priority);
+    kv.pull(bias_key(layer), across(nets, layer, &Mlp::Layer::bias), priority);
+  }
+}
+
+std::vector<NDArray> zero_losses(const std::vector<Device>& devices) {
+  std::vector<NDArray> losses;
+  for (const Device& device : devices) losses.push_back(NDArray::zeros(Shape{}, device));
+  return losses;
+}
+
+/// Blocks until `steps` steps have ended.
+double mean_loss(const std::vector<NDArray>& losses, std::int64_t steps) {
+  double sum = 0;
+  for (const NDArray& loss : losses) sum += loss.item<float>();
+  return sum / static_cast<double>(steps) / static_cast<double>(losses.size());
+}
+
+/// The share of images that are classified as labelled. Blocks. The pipeline deals its batches to
+/// the devices in turn.
+double accuracy(io::Pipeline& images, Nets& nets) {
+  std::vector<std::pair<NDArray, NDArray>> results;
+  while (const auto batch = images.next()) {
+    Mlp& net = nets[static_cast<std::size_t>(batch->index) % nets.size()];
+    results.emplace_back(heddle::argmax(net.forward(batch->data), 1), batch->label);
+  }
+  std::int64_t correct = 0;
+  std::int64_t total = 0;
+  for (const auto& [predicted, labelled] : results) {
+    const auto classes = predicted.to_vector<std::int64_t>();
+    const auto labels = labelled.to_vector<float>();
+    for (std::size_t i = 0; i < classes.size(); ++i, ++total) {
+      correct += static_cast<float>(classes[i]) == labels[i] ? 1 : 0;
+    }
+  }
+  return static_cast<double>(correct) / static_cast<double>(total);
+}
+
+/// Sets up the runtime as the options say, and says what it uses.
+std::vector<Device> set_up_devices(const Options& options) {
+  std::string gpus = options.gpus;
+  const char* why = "as given";
+  if (gpus.empty()) {
+    const int real = heddle::num_physical_gpus();
+    gpus = real >= 2 ? "cuda:0,cuda:1" : real == 1 ? "cuda:0,cuda:0" : "sim:2";
+    why = real >= 2   ? "two real GPUs"
+          : real == 1 ? "two halves of the only real GPU"
+                      : "two simulated GPUs: there is no real one";
+  }
+  heddle::configure({.gpus = gpus, .engine = {.trace = true}});
+  std::vector<Device> devices;
+  for (int i = 0; i < heddle::num_gpus(); ++i) devices.push_back(Device::gpu(i));
+  if (devices.empty()) throw UsageError("--gpus " + gpus + ": expected at least one GPU");
+  std::printf("devices: %zu (%s; %s)\n", devices.size(), gpus.c_str(), why);
+  return devices;
+}
+
+void check_batch(const Options& options, std::size_t devices, std::int64_t images) {
+  const auto count = static_cast<int>(devices);
+  if (options.batch % count == 0 && options.batch <= images) return;
+  throw UsageError("--batch " + std::to_string(options.batch) + ": expected a multiple of " +
+                   std::to_string(count) + ", the number of devices, up to " +
+                   std::to_string(images) + ", the number of images");
+}
+
+io::Source open(const Options& options, const std::string& name) {
+  const std::string path = options.data + "/" + name;
+  return io::idx(path + "-images-idx3-ubyte.gz", path + "-labels-idx1-ubyte.gz");
+}
+
+void scale_pixels(io::Sample& sample) {
+  for (float& pixel : sample.data) pixel *= 1.0F / 255.0F;
+}
+
+void train(const Options& options) {
+  TraceFile trace(options.trace);
+  const std::vector<Device> devices = set_up_devices(options);
+  const std::unique_ptr<KVStore> kv = KVStore::create(options.kvstore);
+  const io::Source training = open(options, "train");
+  const io::Source test = open(options, "t10k");
+  check_batch(options, devices.size(), training.size());
+
+  // What does not fill a batch opens the next epoch, so every step is of full size.
+  io::Pipeline batches(training, {.batch_size = options.batch,
+                                  .shuffle = true,
+                                  .seed = options.seed,
+                                  .last_batch = io::LastBatch::kRollOver,
+                                  .transforms = {scale_pixels}});
+  io::Pipeline test_batches(test,
+                            {.batch_size = 500, .transforms = {scale_pixels}, .devices = devices});
+
+  // The devices' gradients are of means over equal parts of a batch: their sum, over the number of
+  // devices, is the gradient of the mean over the batch.
+  kv->set_optimizer(heddle::Sgd{.lr = kLearningRate / static_cast<double>(devices.size()),
+                                .momentum = kMomentum});
+  Nets nets(devices.begin(), devices.end());
+  heddle::random::seed(options.seed);
+  for (int layer = 0; layer < Mlp::kLayers; ++layer) {
+    const NDArray weight = initial_weight(layer);
+    const NDArray bias = NDArray::zeros({weight.shape()[0]}, Device::cpu());
+    kv->broadcast(weight_key(layer), weight, across(nets, layer, &Mlp::Layer::weight));
+    kv->broadcast(bias_key(layer), bias, across(nets, layer, &Mlp::Layer::bias));
+  }
+
+  Progress progress(options.epochs, options.batch);
+  double loss = 0;
+  double test_accuracy = 0;
+  for (int epoch = 0; epoch < options.epochs; ++epoch) {
+    std::vector<NDArray> losses = zero_losses(devices);
+    progress.begin_epoch(batches.batches_per_epoch());
+    while (const auto batch = batches.next()) {
+      train_step(*batch, nets, losses, *kv);
+      if (progress.step()) progress.show(mean_loss(losses, progress.steps()));
+    }
+    loss = mean_loss(losses, progress.steps());
+    progress.stop_clock();
+    test_accuracy = accuracy(test_batches, nets);
+    progress.end_epoch(loss, test_accuracy);
+  }
+
+  heddle::Engine::get().wait_for_all();
+  const std::vector<heddle::OpRecord> records = heddle::Engine::get().trace();
+  const Overlap overlap = report_devices(records);
+  trace.write(records);
+  std::printf(
+      "result: accuracy=%.4f loss=%.9g epochs=%d devices=%zu images_per_second=%.0f overlap=%.3f "
+      "comm_overlap=%.3f\n",
+      test_accuracy, loss, options.epochs, devices.size(), progress.images_per_second(),
+      overlap.copy, overlap.comm);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto complain = [](const std::exception& error, int exit_code) {
+    std::fprintf(stderr, "train_fashion_mnist: %s\n", error.what());
+    return exit_code;
+  };
+  try {
+    if (const auto options = parse_options(argc, argv)) train(*options);
+    return 0;
+  } catch (const UsageError& error) {
+    return complain(error, 2);
+  } catch (const std::invalid_argument& error) {
+    return complain(error, 2);
+  } catch (const std::exception& error) {
+    return complain(error, 1);
+  }
+}

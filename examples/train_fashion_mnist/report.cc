@@ -1,0 +1,58 @@
+#include "report.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+
+namespace {
+
+double share(double part, double whole) { return whole > 0 ? part / whole : 1; }
+
+}  // namespace
+
+Overlap report_devices(std::span<const heddle::OpRecord> records) {
+  heddle::DeviceActivity total;
+  std::printf("device   compute      copy  hidden  exchange  hidden\n");
+  for (const auto& [device, activity] : heddle::summarize(records)) {
+    if (!device.is_gpu()) continue;
+    std::printf("%-7s %7.2f s %7.2f s %6.1f%% %7.2f s %6.1f%%\n", device.str().c_str(),
+                activity.compute, activity.copy, 100 * share(activity.copy_hidden, activity.copy),
+                activity.comm, 100 * share(activity.comm_hidden, activity.comm));
+    total.copy += activity.copy;
+    total.copy_hidden += activity.copy_hidden;
+    total.comm += activity.comm;
+    total.comm_hidden += activity.comm_hidden;
+  }
+  return {.copy = share(total.copy_hidden, total.copy),
+          .comm = share(total.comm_hidden, total.comm)};
+}
+
+TraceFile::TraceFile(const std::string& path) : path_(path), partial_(path + ".partial") {
+  if (path_.empty()) return;
+  if (std::filesystem::is_directory(path_)) {
+    errno = EISDIR;
+    fail();
+  }
+  out_.open(partial_);
+  if (!out_) fail();
+}
+
+TraceFile::~TraceFile() {
+  if (path_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove(partial_, ignored);
+}
+
+void TraceFile::write(std::span<const heddle::OpRecord> records) {
+  if (path_.empty()) return;
+  heddle::write_chrome_trace(out_, records);
+  out_.close();
+  if (!out_) fail();
+  std::filesystem::rename(partial_, path_);
+}
+
+void TraceFile::fail() const {
+  throw heddle::Error("--trace " + path_.string() + ": cannot be written (" + std::strerror(errno) +
+                      ")");
+}
