@@ -1,0 +1,35 @@
+# What every source of this tree is compiled with, and nothing that reaches the users of the
+# library: build type, warnings, sanitizers.
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, RelWithDebInfo or Debug" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+# GCC 12 sees an overlapping copy in "text" + std::to_string(n) (its bug 105651).
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  add_compile_options(-Wno-restrict)
+endif()
+if(HEDDLE_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+if(HEDDLE_SANITIZE)
+  add_compile_options(-fsanitize=${HEDDLE_SANITIZE} -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${HEDDLE_SANITIZE})
+endif()
+
+# ThreadSanitizer of GCC 12 and Clang 14 cannot map its shadow where the kernel randomizes 32 bits
+# of addresses. Test programs then run without randomization, if the kernel lets us ask for that.
+if(HEDDLE_SANITIZE MATCHES thread)
+  execute_process(COMMAND setarch --addr-no-randomize true RESULT_VARIABLE refused
+                  OUTPUT_QUIET ERROR_QUIET)
+  if(NOT refused)
+    set(CMAKE_CROSSCOMPILING_EMULATOR setarch --addr-no-randomize)
+  endif()
+endif()

@@ -1,0 +1,172 @@
+#include "engine/device/gpu_spec.h"
+
+#include <stdexcept>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+namespace heddle::device {
+namespace {
+
+using Catch::Matchers::Contains;
+using std::chrono::microseconds;
+
+SimSpec only_sim(std::string_view text) {
+  const GpuSpec spec = parse_gpu_spec(text);
+  REQUIRE(spec.gpus.size() == 1);
+  return std::get<SimSpec>(spec.gpus[0]);
+}
+
+std::string parse_error(const std::string& text) {
+  try {
+    parse_gpu_spec(text);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("an empty spec and auto stand for the GPUs there are") {
+  CHECK(parse_gpu_spec("").automatic);
+  CHECK(parse_gpu_spec("auto").automatic);
+}
+
+TEST_CASE("none is no GPU at all") {
+  const GpuSpec spec = parse_gpu_spec("none");
+  CHECK_FALSE(spec.automatic);
+  CHECK(spec.gpus.empty());
+}
+
+TEST_CASE("sim:N is N equal GPUs with unlimited links") {
+  const GpuSpec spec = parse_gpu_spec("sim:3");
+  CHECK(spec.gpus == std::vector<LogicalGpu>(3, SimSpec{}));
+}
+
+TEST_CASE("a preset gives link speeds") {
+  for (const char* name : {"pcie", "p3.16xlarge", "dgx-a100", "hgx-h100"}) {
+    const SimSpec spec = only_sim("sim:1@" + std::string(name));
+    CHECK(spec.preset == name);
+    CHECK(spec.host_to_device.bytes_per_second > 1e9);
+    CHECK(spec.device_to_host == spec.host_to_device);
+    CHECK(spec.peer.bytes_per_second >= spec.host_to_device.bytes_per_second);
+    CHECK(spec.peer.latency > microseconds(0));
+  }
+}
+
+TEST_CASE("options set each direction") {
+  const SimSpec spec = only_sim("sim:1?h2d=2.5GB/s&d2h=800MB/s&peer=64KB/s");
+  CHECK(spec.host_to_device.bytes_per_second == 2.5e9);
+  CHECK(spec.device_to_host.bytes_per_second == 800e6);
+  CHECK(spec.peer.bytes_per_second == 64e3);
+  CHECK(only_sim("sim:1?h2d=10B/s").host_to_device.bytes_per_second == 10);
+}
+
+TEST_CASE("latency is of every link, in microseconds or milliseconds") {
+  const SimSpec spec = only_sim("sim:1?latency=10us");
+  CHECK(spec.host_to_device.latency == microseconds(10));
+  CHECK(spec.device_to_host.latency == microseconds(10));
+  CHECK(spec.peer.latency == microseconds(10));
+  CHECK(only_sim("sim:1?latency=0.5ms").peer.latency == microseconds(500));
+}
+
+TEST_CASE("memory is a size in binary units") {
+  CHECK(only_sim("sim:1").memory == std::size_t{8} << 30U);
+  CHECK(only_sim("sim:1?memory=2GiB").memory == std::size_t{2} << 30U);
+  CHECK(only_sim("sim:1?memory=1.5MiB").memory == std::size_t{3} << 19U);
+  CHECK(only_sim("sim:1?memory=64KiB").memory == std::size_t{64} << 10U);
+}
+
+TEST_CASE("options win over the preset") {
+  const SimSpec spec = only_sim("sim:1@pcie?latency=1us");
+  CHECK(spec.peer.latency == microseconds(1));
+  CHECK(spec.peer.bytes_per_second > 1e9);
+}
+
+TEST_CASE("cuda:I names a real GPU, several times if wanted") {
+  const GpuSpec spec = parse_gpu_spec("cuda:0,cuda:0,cuda:3");
+  CHECK(spec.gpus == std::vector<LogicalGpu>{CudaSpec{0}, CudaSpec{0}, CudaSpec{3}});
+}
+
+TEST_CASE("a list mixes kinds in its order") {
+  const GpuSpec spec = parse_gpu_spec("sim:2?h2d=1GB/s,cuda:1,sim:1@pcie");
+  REQUIRE(spec.gpus.size() == 4);
+  CHECK(std::get<SimSpec>(spec.gpus[1]).host_to_device.bytes_per_second == 1e9);
+  CHECK(std::get<CudaSpec>(spec.gpus[2]).index == 1);
+  CHECK(std::get<SimSpec>(spec.gpus[3]).preset == "pcie");
+}
+
+TEST_CASE("a spec that does not parse is one line that quotes it and says what was expected") {
+  const auto [text, expected] = GENERATE(table<std::string, std::string>({
+      {"gpu", "sim:COUNT"},
+      {"AUTO", "sim:COUNT"},
+      {" sim:2", "sim:COUNT"},
+      {"sim", "1 to 64"},
+      {"sim:", "1 to 64"},
+      {"sim:0", "1 to 64"},
+      {"sim:-1", "1 to 64"},
+      {"sim:two", "1 to 64"},
+      {"sim:2 ", "1 to 64"},
+      {"sim:65", "1 to 64"},
+      {"sim:99999999999999999999", "1 to 64"},
+      {"sim:40,sim:40", "at most 64"},
+      {"sim:2,", "sim:COUNT"},
+      {",sim:2", "sim:COUNT"},
+      {"sim:2,,sim:2", "sim:COUNT"},
+      {"sim:2,none", "stand alone"},
+      {"auto,sim:2", "stand alone"},
+      {"cuda", "cuda:INDEX"},
+      {"cuda:", "cuda:INDEX"},
+      {"cuda:-1", "cuda:INDEX"},
+      {"cuda:x", "cuda:INDEX"},
+      {"sim:2@", "pcie, p3.16xlarge, dgx-a100, hgx-h100"},
+      {"sim:2@p4", "pcie, p3.16xlarge, dgx-a100, hgx-h100"},
+      {"sim:2?", "h2d=SPEED"},
+      {"sim:2?h2d=1GB/s&", "h2d=SPEED"},
+      {"sim:2?speed=1GB/s", "h2d=SPEED"},
+      {"sim:2?h2d", "h2d=SPEED"},
+      {"sim:2?h2d=", "h2d=SPEED"},
+      {"sim:2?h2d=1", "h2d=SPEED"},
+      {"sim:2?h2d=1GiB/s", "h2d=SPEED"},
+      {"sim:2?h2d=0GB/s", "h2d=SPEED"},
+      {"sim:2?h2d=-1GB/s", "h2d=SPEED"},
+      {"sim:2?h2d=nanGB/s", "h2d=SPEED"},
+      {"sim:2?h2d=infGB/s", "h2d=SPEED"},
+      {"sim:2?d2h=1e300GB/s", "d2h=SPEED"},
+      {"sim:2?peer=fast", "peer=SPEED"},
+      {"sim:2?latency=10", "latency=TIME"},
+      {"sim:2?latency=10s", "latency=TIME"},
+      {"sim:2?latency=-1us", "latency=TIME"},
+      {"sim:2?latency=1e9ms", "latency=TIME"},
+      {"sim:2?memory=8GB", "memory=SIZE"},
+      {"sim:2?memory=0GiB", "memory=SIZE"},
+      {"sim:2?memory=1e30GiB", "memory=SIZE"},
+      {"sim:2?h2d=1GB/s&h2d=2GB/s", "given twice"},
+  }));
+  const std::string message = parse_error(text);
+  CHECK_THAT(message, Contains("HEDDLE_GPUS") && Contains("\"" + text + "\"") &&
+                          Contains(expected) && !Contains("\n"));
+}
+
+int two_devices() { return 2; }
+int no_devices() { return 0; }
+
+TEST_CASE("auto stands for every CUDA GPU of the machine") {
+  CHECK(logical_gpus("auto", two_devices) == std::vector<LogicalGpu>{CudaSpec{0}, CudaSpec{1}});
+  CHECK(logical_gpus("", no_devices).empty());
+}
+
+TEST_CASE("a CUDA GPU that is not there is an error that names it") {
+  CHECK(logical_gpus("cuda:1,cuda:1", two_devices).size() == 2);
+  CHECK_THROWS_WITH(logical_gpus("cuda:2", two_devices),
+                    Contains("HEDDLE_GPUS") && Contains("cuda:2") && Contains("2 CUDA GPUs"));
+  CHECK_THROWS_AS(logical_gpus("sim:1,cuda:0", no_devices), std::invalid_argument);
+}
+
+TEST_CASE("simulated GPUs do not ask for CUDA ones") {
+  const auto never = []() -> int { throw std::logic_error("asked for CUDA GPUs"); };
+  CHECK(logical_gpus("sim:2", never).size() == 2);
+  CHECK(logical_gpus("none", never).empty());
+}
+
+}  // namespace
+}  // namespace heddle::device

@@ -1,0 +1,122 @@
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "heddle/engine.h"
+
+#include "tests/support/engines.h"
+#include "tests/support/gate.h"
+#include "tests/support/scale.h"
+#include "tests/support/watchdog.h"
+
+// Any number of engines per process, one after another and side by side.
+
+namespace heddle {
+namespace {
+
+using support::Counter;
+
+TEST_CASE("engines start and stop a thousand times with none to three operations") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  constexpr int kCycles = 1000 / support::kScale;
+  std::atomic<int> ran{0};
+  int pushed = 0;
+  for (int cycle = 0; cycle < kCycles; ++cycle) {
+    support::watchdog::progress();
+    Engine engine(options);
+    const Var x = engine.new_variable();
+    for (int i = 0; i < cycle % 4; ++i, ++pushed) engine.push([&ran] { ++ran; }, {}, {x});
+    if (cycle % 3 == 0) engine.wait_for_all();
+    if (cycle % 5 == 0) engine.shutdown();
+  }
+  CHECK(ran == pushed);
+}
+
+TEST_CASE("engines of different kinds work side by side") {
+  std::vector<std::unique_ptr<Engine>> engines;
+  for (const EngineOptions& options : support::every_engine()) {
+    engines.push_back(std::make_unique<Engine>(options));
+  }
+  std::vector<int> values(engines.size());
+  std::vector<Var> vars;
+  for (const auto& engine : engines) vars.push_back(engine->new_variable());
+  for (int i = 0; i < 100; ++i) {
+    for (std::size_t e = 0; e < engines.size(); ++e) {
+      CHECK(engines[e]->push([&value = values[e]] { ++value; }, {}, {vars[e]}) ==
+            static_cast<std::uint64_t>(i + 1));
+    }
+  }
+  for (const auto& engine : engines) engine->wait_for_all();
+  CHECK(values == std::vector<int>(engines.size(), 100));
+}
+
+TEST_CASE("an operation of one engine may push to another") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine other(options);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  const Var theirs = other.new_variable();
+  int value = 0;
+  for (int i = 0; i < 100; ++i) {
+    engine.push([&] { other.push([&value] { ++value; }, {}, {theirs}); }, {}, {x});
+  }
+  engine.wait_for_all();
+  other.wait_for_all();
+  CHECK(value == 100);
+}
+
+TEST_CASE("threads may make and use engines of their own at the same time") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  std::atomic<int> ran{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&options, &ran] {
+        for (int cycle = 0; cycle < 10; ++cycle) {
+          Engine engine(options);
+          const Var x = engine.new_variable();
+          for (int i = 0; i < 10; ++i) engine.push([&ran] { ++ran; }, {}, {x});
+        }
+      });
+    }
+  }
+  CHECK(ran == 400);
+}
+
+TEST_CASE("the default engine is one for the process") {
+  Engine& engine = Engine::get();
+  CHECK(&engine == &Engine::get());
+  const Var x = engine.new_variable();
+  Counter ran;
+  engine.push([&ran] { ran.add(); }, {}, {x});
+  engine.wait_for_var(x);
+  CHECK(ran.value() == 1);
+}
+
+TEST_CASE("configure after the first use of the default engine is an error") {
+  static_cast<void>(Engine::get());
+  CHECK_THROWS_AS(configure(RuntimeOptions()), Error);
+}
+
+TEST_CASE("an engine's own options are those it was made with") {
+  HEDDLE_FOR_EACH(configuration, every_engine);
+  EngineOptions options = configuration;
+  options.max_pending = 7;
+  const Engine engine(options);
+  CHECK(engine.options().kind == options.kind);
+  CHECK(engine.options().max_pending == 7);
+}
+
+TEST_CASE("the number of workers is resolved") {
+  EngineOptions options;
+  const Engine engine(options);
+  CHECK(engine.options().cpu_workers >= 1);
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "heddle/engine.h"
+
+#include "tests/support/engines.h"
+#include "tests/support/gate.h"
+
+// Among the ready operations of a lane the higher priority goes first, equal ones in push order.
+
+namespace heddle {
+namespace {
+
+using support::HeldOperation;
+using support::Log;
+
+constexpr Lane kLanes[] = {Lane::kCompute, Lane::kCopyIn, Lane::kCopyOut, Lane::kComm,
+                           Lane::kBlocking};
+
+/// The order in which operations with these priorities run that become ready while the only
+/// worker of `lane` is busy, as indices.
+std::vector<std::size_t> order_of(Engine& engine, Lane lane, const std::vector<int>& priorities) {
+  Log<std::size_t> log;
+  HeldOperation held(engine, {}, {}, {.lane = lane});
+  held.wait_until_started();
+  for (std::size_t i = 0; i < priorities.size(); ++i) {
+    engine.push([&log, i] { log.add(i); }, {}, {}, {.lane = lane, .priority = priorities[i]});
+  }
+  held.release();
+  engine.wait_for_all();
+  return log.entries();
+}
+
+TEST_CASE("higher priorities go first, equal ones in push order, in every lane") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Engine engine(options);
+  for (const Lane lane : kLanes) {
+    const std::vector<int> priorities = {0, 5, -1, 5, 0, 100, -1, 5};
+    CAPTURE(lane_name(lane));
+    CHECK(order_of(engine, lane, priorities) == std::vector<std::size_t>{5, 1, 3, 7, 0, 4, 2, 6});
+  }
+}
+
+TEST_CASE("the whole range of int is a priority") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Engine engine(options);
+  const int lowest = std::numeric_limits<int>::min();
+  const int highest = std::numeric_limits<int>::max();
+  CHECK(order_of(engine, Lane::kCompute, {lowest, 0, highest, lowest + 1, highest - 1}) ==
+        std::vector<std::size_t>{2, 4, 1, 3, 0});
+}
+
+TEST_CASE("without priorities the push order is kept") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Engine engine(options);
+  for (const Lane lane : kLanes) {
+    const std::vector<std::size_t> order = order_of(engine, lane, std::vector<int>(500, 3));
+    CHECK(order.size() == 500);
+    CHECK(std::is_sorted(order.begin(), order.end()));
+  }
+}
+
+TEST_CASE("a successor runs only after what is ready and goes before it") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  Log<int> log;
+  HeldOperation held(engine, {}, {x});
+  held.wait_until_started();
+  engine.push([&log] { log.add(0); }, {x}, {});
+  engine.push([&log] { log.add(1); }, {}, {}, {.priority = 1});
+  held.release();
+  engine.wait_for_all();
+  CHECK(log.entries() == std::vector{1, 0});
+}
+
+TEST_CASE("a priority does not overtake what the operation depends on") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  Log<int> log;
+  for (int i = 0; i < 100; ++i) {
+    engine.push([&log, i] { log.add(i); }, {}, {x}, {.priority = i});
+  }
+  engine.wait_for_all();
+  const std::vector<int> order = log.entries();
+  CHECK(order.size() == 100);
+  CHECK(std::is_sorted(order.begin(), order.end()));
+}
+
+TEST_CASE("an operation that was overtaken 1,024 times goes next") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Engine engine(options);
+  for (const Lane lane : kLanes) {
+    std::vector<int> priorities(2000, 1);
+    priorities[0] = 0;
+    const std::vector<std::size_t> order = order_of(engine, lane, priorities);
+    const auto position = std::find(order.begin(), order.end(), 0) - order.begin();
+    CAPTURE(lane_name(lane));
+    CHECK(position == 1024);
+  }
+}
+
+TEST_CASE("a steady stream of urgent operations does not starve a patient one") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Engine engine(options);
+  const Var patient = engine.new_variable();
+  std::atomic<bool> done{false};
+  // Each urgent operation pushes the next, so that one is always ready.
+  struct Urgent {
+    Engine& engine;
+    std::atomic<bool>& done;
+    void operator()() const {
+      if (!done) engine.push(Urgent(*this), {}, {}, {.priority = 10});
+    }
+  };
+  engine.push(Urgent{engine, done}, {}, {}, {.priority = 10});
+  engine.push(Urgent{engine, done}, {}, {}, {.priority = 10});
+  engine.push([&done] { done = true; }, {}, {patient});
+  engine.wait_for_var(patient);
+  engine.wait_for_all();
+  CHECK(done);
+}
+
+TEST_CASE("priorities of a lane do not touch other lanes") {
+  EngineOptions options;
+  options.kind = EngineKind::kThreaded;
+  options.cpu_workers = 1;
+  Engine engine(options);
+  HeldOperation urgent(engine, {}, {}, {.lane = Lane::kCopyIn, .priority = 1000});
+  urgent.wait_until_started();
+  const Var x = engine.new_variable();
+  int value = 0;
+  engine.push([&value] { value = 1; }, {}, {x}, {.lane = Lane::kCopyOut, .priority = -1000});
+  engine.wait_for_var(x);
+  CHECK(value == 1);
+}
+
+}  // namespace
+}  // namespace heddle

@@ -1,0 +1,75 @@
+#include <array>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/engines.h"
+#include "tests/support/program_test.h"
+#include "tests/support/scale.h"
+
+// Random programs on the parallel engines against their serial replay. A failure prints the shape
+// of the program, its seed included. `--rng-seed N` tries other programs.
+
+namespace heddle {
+namespace {
+
+using support::ProgramShape;
+
+constexpr std::array kVariables = {1, 2, 3, 8, 64, 1024};
+
+std::uint64_t first_seed() { return std::uint64_t{1000000} * Catch::rngSeed() + 1; }
+
+/// The first failure among programs of `operations` steps each, or "".
+std::string run_programs(EngineOptions options, int variables, int operations, int count) {
+  for (int i = 0; i < count; ++i) {
+    for (const int threads : {1, 2, 4, 8}) {
+      ProgramShape shape;
+      shape.seed = first_seed() + static_cast<std::uint64_t>(i);
+      shape.variables = variables;
+      shape.threads = threads;
+      shape.steps_per_thread = operations / threads;
+      support::vary(shape, options, shape.seed + static_cast<std::uint64_t>(threads + variables));
+      std::string failure = support::check_program(shape, options);
+      if (!failure.empty()) return failure;
+    }
+  }
+  return {};
+}
+
+TEST_CASE("long random programs give the result of their serial replay") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  for (const int variables : kVariables) {
+    CHECK(run_programs(options, variables, 8000 / support::kScale, 1) == "");
+  }
+}
+
+TEST_CASE("short random programs give the result of their serial replay") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  for (const int variables : kVariables) {
+    CHECK(run_programs(options, variables, 8, 20 / support::kScale) == "");
+    CHECK(run_programs(options, variables, 80, 20 / support::kScale) == "");
+  }
+}
+
+TEST_CASE("random programs of one thread end as on the naive engine, bit for bit") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  for (const int variables : kVariables) {
+    ProgramShape shape;
+    shape.seed = first_seed() + 77;
+    shape.variables = variables;
+    shape.steps_per_thread = 4000 / support::kScale;
+    shape.children = false;
+    CHECK(support::check_program_against_naive(shape, options) == "");
+  }
+}
+
+TEST_CASE("random programs on the naive engine give the result of their serial replay") {
+  EngineOptions options;
+  options.kind = EngineKind::kNaive;
+  for (const int variables : kVariables) {
+    CHECK(run_programs(options, variables, 4000 / support::kScale, 2) == "");
+  }
+}
+
+}  // namespace
+}  // namespace heddle

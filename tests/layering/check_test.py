@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""The tests of check.py: each gives it a tree with one fault and expects that fault's line."""
+
+import contextlib
+import io
+import tempfile
+import unittest
+from pathlib import Path
+
+import check
+
+GOOD_TREE = {
+    "include/heddle/heddle.h": '#include "heddle/engine.h"\n#include "heddle/io.h"\n',
+    "include/heddle/engine.h": "#include <vector>\n",
+    "include/heddle/ndarray.h": '#include "heddle/engine.h"\n',
+    "include/heddle/io.h": '#include "heddle/ndarray.h"\n',
+    "engine/engine.cc": '#include "heddle/engine.h"\n#include "engine/tracker.h"\n',
+    "engine/base/environment.cc": 'const char* gpus = getenv("HEDDLE_GPUS");\n',
+    "engine/device/cuda_devices.cc": "#include <cuda_runtime_api.h>\n",
+    "ops/dot.cu": '#include <cublas_v2.h>\n#include "ndarray/block.h"\n',
+    "ops/dot.cc": "#include <cblas.h>\n",
+    "kvstore/local.cc": '#include "ops/sum.h"\n#include "heddle/ndarray.h"\n',
+    "io/record_io.cc": '#include <dmlc/recordio.h>\n#include "heddle/ndarray.h"\n',
+    "tests/io/io_test.cc": '#include "io/reader.h"\nauto* was = getenv("HEDDLE_GPUS");\n',
+    "examples/01_engine.cc": "#include <heddle/heddle.h>\n",
+}
+
+
+def problems_of(tree):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in tree.items():
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return list(check.tree_problems(Path(folder)))
+
+
+class CheckTest(unittest.TestCase):
+    def assert_refused(self, file, text, expected):
+        problems = problems_of({**GOOD_TREE, file: text})
+        self.assertEqual(len(problems), 1, problems)
+        self.assertIn(file, problems[0])
+        self.assertIn(expected, problems[0])
+
+    def test_a_good_tree_has_no_problems(self):
+        self.assertEqual(problems_of(GOOD_TREE), [])
+
+    def test_no_layer_includes_one_above_it(self):
+        order = ["engine", "ndarray", "ops", "kvstore"]
+        for low, layer in enumerate(order):
+            for above in order[low + 1 :]:
+                self.assert_refused(
+                    f"{layer}/x.cc", f'#include "{above}/y.h"\n', f"is of layer {above}"
+                )
+
+    def test_io_includes_neither_ops_nor_kvstore_and_none_of_them_includes_io(self):
+        for layer in ["ops", "kvstore"]:
+            self.assert_refused("io/x.h", f'#include "{layer}/y.h"\n', f"is of layer {layer}")
+        for layer in ["engine", "ndarray", "ops", "kvstore"]:
+            self.assert_refused(f"{layer}/x.h", '#include "io/y.h"\n', "is of layer io")
+
+    def test_public_headers_belong_to_layers_too(self):
+        self.assert_refused("engine/x.cc", '#include "heddle/ndarray.h"\n', "of layer ndarray")
+        self.assert_refused("io/x.cc", "#include <heddle/kvstore.h>\n", "of layer kvstore")
+        self.assert_refused(
+            "include/heddle/engine.h", '#include "heddle/io.h"\n', "is of layer io"
+        )
+
+    def test_a_public_header_must_be_given_a_layer(self):
+        self.assert_refused("include/heddle/new.h", "", "without a layer")
+
+    def test_private_headers_stay_out_of_the_public_ones_and_of_examples(self):
+        self.assert_refused("include/heddle/var.h", '#include "engine/y.h"\n', "is private")
+        self.assert_refused("examples/x.cc", '#include "ops/y.h"\n', "is private")
+
+    def test_public_headers_include_no_library_but_the_standard_one(self):
+        self.assert_refused("include/heddle/var.h", "#include <cblas.h>\n", "standard library")
+
+    def test_cuda_headers_stay_in_cuda_files(self):
+        self.assert_refused("ops/x.cc", "#include <cuda_fp16.h>\n", "*cuda*")
+        self.assert_refused("tests/ops/x.cc", "#include <nccl.h>\n", "*cuda*")
+
+    def test_dmlc_headers_stay_in_the_sources_of_io(self):
+        self.assert_refused("io/x.h", "#include <dmlc/io.h>\n", ".cc files of io/")
+        self.assert_refused("ndarray/x.cc", "#include <dmlc/io.h>\n", ".cc files of io/")
+
+    def test_includes_do_not_climb(self):
+        self.assert_refused("tests/ops/x.cc", '#include "../y.h"\n', "climbs")
+
+    def test_the_environment_is_read_in_one_file(self):
+        self.assert_refused("ops/x.cc", 'auto* v = std::getenv("X");\n', "environment.cc only")
+
+    def test_files_stay_short_blank_lines_apart(self):
+        self.assert_refused("ops/x.h", "int x;\n" * 201, "201 lines")
+        self.assert_refused("tests/x.cc", "int x;\n" * 401, "401 lines")
+        self.assertEqual(problems_of({"ops/x.h": "int x;\n\n" * 200}), [])
+
+    def test_the_exit_status_tells_whether_there_were_problems(self):
+        for header, status in {"vector": 0, "cblas.h": 1}.items():
+            with tempfile.TemporaryDirectory() as folder:
+                Path(folder, "include/heddle").mkdir(parents=True)
+                Path(folder, "include/heddle/var.h").write_text(f"#include <{header}>\n")
+                with contextlib.redirect_stdout(io.StringIO()):
+                    self.assertEqual(check.main([folder]), status)
+
+
+if __name__ == "__main__":
+    unittest.main()

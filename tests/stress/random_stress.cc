@@ -1,0 +1,96 @@
+// Random programs without end in sight: --ops N (10^8 if not given), --seed S, --gpus N. Prints a
+// line now and then, and the first failure with all that is needed to run it again.
+
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "heddle/options.h"
+
+#include "tests/support/engines.h"
+#include "tests/support/program_test.h"
+
+namespace heddle {
+namespace {
+
+struct Arguments {
+  std::uint64_t ops = 100'000'000;
+  std::uint64_t seed = 1;
+  std::uint64_t gpus = 0;
+};
+
+bool parse(int argc, char** argv, Arguments& arguments) {
+  const std::map<std::string, std::uint64_t*> known = {
+      {"--ops", &arguments.ops}, {"--seed", &arguments.seed}, {"--gpus", &arguments.gpus}};
+  for (int i = 1; i < argc; i += 2) {
+    const auto option = known.find(argv[i]);
+    if (option == known.end() || i + 1 == argc) return false;
+    char* end = nullptr;
+    *option->second = std::strtoull(argv[i + 1], &end, 10);
+    if (end == argv[i + 1] || *end != '\0') return false;
+  }
+  return true;
+}
+
+/// The `index`-th program: each combination of sizes, threads and engine comes up.
+support::ProgramShape shape_of(std::uint64_t index, std::uint64_t gpus) {
+  constexpr int kVariables[] = {1, 2, 3, 8, 64, 1024};
+  constexpr int kThreads[] = {1, 2, 4, 8};
+  constexpr int kSteps[] = {5, 50, 500, 5000, 50000};
+  support::ProgramShape shape;
+  shape.seed = index;
+  shape.variables = kVariables[support::mix(index, 1) % 6];
+  shape.threads = kThreads[support::mix(index, 2) % 4];
+  shape.steps_per_thread = kSteps[support::mix(index, 3) % 5] / shape.threads + 1;
+  shape.gpus = static_cast<int>(gpus);
+  return shape;
+}
+
+int run(const Arguments& arguments) {
+  if (arguments.gpus != 0) {
+    RuntimeOptions options;
+    options.gpus = "sim:" + std::to_string(arguments.gpus);
+    configure(options);
+  }
+  const std::vector<EngineOptions> engines = support::parallel_engines();
+  std::uint64_t done = 0;
+  std::uint64_t reported = 0;
+  for (std::uint64_t index = arguments.seed; done < arguments.ops; ++index) {
+    support::ProgramShape shape = shape_of(index, arguments.gpus);
+    EngineOptions options = engines[support::mix(index, 4) % engines.size()];
+    support::vary(shape, options, support::mix(index, 5));
+    const std::string failure = support::check_program(shape, options);
+    if (!failure.empty()) {
+      std::cerr << failure << "\nagain: --ops 1 --seed " << index << '\n';
+      return 1;
+    }
+    done += static_cast<std::uint64_t>(shape.threads * shape.steps_per_thread);
+    if (done - reported >= 10'000'000) {
+      reported = done;
+      std::cout << done << " operations, next seed " << index + 1 << std::endl;
+    }
+  }
+  std::cout << done << " operations: no difference\n";
+  return 0;
+}
+
+}  // namespace
+}  // namespace heddle
+
+int main(int argc, char** argv) {
+  heddle::Arguments arguments;
+  if (!heddle::parse(argc, argv, arguments)) {
+    std::cerr << "usage: heddle_random_stress [--ops N] [--seed S] [--gpus N]\n";
+    return 2;
+  }
+  try {
+    return heddle::run(arguments);
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 2;
+  }
+}

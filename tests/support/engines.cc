@@ -1,0 +1,51 @@
+#include "tests/support/engines.h"
+
+namespace heddle::support {
+namespace {
+
+EngineOptions make(EngineKind kind, int workers) {
+  EngineOptions options;
+  options.kind = kind;
+  options.cpu_workers = workers;
+  return options;
+}
+
+std::string kind_name(EngineKind kind) {
+  switch (kind) {
+    case EngineKind::kThreaded:
+      return "threaded";
+    case EngineKind::kPooled:
+      return "pooled";
+    case EngineKind::kNaive:
+      return "naive";
+    case EngineKind::kExplore:
+      return "explore";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+std::vector<EngineOptions> parallel_engines() {
+  std::vector<EngineOptions> engines;
+  for (const EngineKind kind : {EngineKind::kThreaded, EngineKind::kPooled}) {
+    for (const int workers : {1, 2, 8}) engines.push_back(make(kind, workers));
+  }
+  return engines;
+}
+
+std::vector<EngineOptions> every_engine() {
+  std::vector<EngineOptions> engines = parallel_engines();
+  engines.insert(engines.begin(), make(EngineKind::kNaive, 1));
+  return engines;
+}
+
+std::vector<EngineOptions> one_worker_engines() {
+  return {make(EngineKind::kThreaded, 1), make(EngineKind::kPooled, 1)};
+}
+
+std::string describe(const EngineOptions& options) {
+  return kind_name(options.kind) + ", " + std::to_string(options.cpu_workers) + " workers";
+}
+
+}  // namespace heddle::support

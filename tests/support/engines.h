@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "heddle/options.h"
+
+namespace heddle::support {
+
+/// kNaive, and kThreaded and kPooled with 1, 2 and 8 workers.
+std::vector<EngineOptions> every_engine();
+
+/// The same without kNaive: operations run beside the thread that pushes them.
+std::vector<EngineOptions> parallel_engines();
+
+/// kThreaded and kPooled with one worker, where the order of independent operations is exact.
+std::vector<EngineOptions> one_worker_engines();
+
+/// "threaded, 2 workers".
+std::string describe(const EngineOptions& options);
+
+}  // namespace heddle::support
+
+template <>
+struct Catch::StringMaker<heddle::EngineOptions> {
+  static std::string convert(const heddle::EngineOptions& options) {
+    return heddle::support::describe(options);
+  }
+};
+
+/// Runs the rest of the test case once for each of a list of EngineOptions.
+#define HEDDLE_FOR_EACH(options, list)                                      \
+  const ::heddle::EngineOptions options =                                   \
+      GENERATE(::Catch::Generators::from_range(::heddle::support::list())); \
+  CAPTURE(options)
