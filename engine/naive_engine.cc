@@ -1,6 +1,7 @@
 #include "engine/naive_engine.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "engine/async_state.h"
@@ -8,6 +9,12 @@
 #include "engine/var_state.h"
 
 namespace heddle::detail {
+namespace {
+
+/// How often shutdown() looks whether the operation that runs has ended.
+constexpr std::chrono::milliseconds kLookAgain{1};
+
+}  // namespace
 
 /// Lets the pushing thread wait for a completion.
 struct NaiveEngine::Completed final : AsyncState {
@@ -42,7 +49,7 @@ NaiveEngine::NaiveEngine(const EngineOptions& options)
 
 bool NaiveEngine::inside() const { return OperationScope::of(*this) != nullptr; }
 
-std::unique_lock<std::timed_mutex> NaiveEngine::take_turn() const {
+std::unique_lock<std::mutex> NaiveEngine::take_turn() const {
   return inside() ? std::unique_lock(turn_, std::defer_lock) : std::unique_lock(turn_);
 }
 
@@ -263,7 +270,11 @@ std::string NaiveEngine::describe_writer(VarState* var) const {
 ShutdownReport NaiveEngine::shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) {
   stopped_.store(true);
   if (mode == ShutdownMode::kCancel) cancelling_.store(true);
-  const std::unique_lock turn(turn_, deadline);
+  std::unique_lock turn(turn_, std::try_to_lock);
+  for (auto left = deadline; !turn.owns_lock() && left > kLookAgain; left -= kLookAgain) {
+    std::this_thread::sleep_for(kLookAgain);
+    static_cast<void>(turn.try_lock());
+  }
   if (turn.owns_lock()) return ended_;
   ShutdownReport report;
   report.abandoned = 1;  // whatever its thread runs now; the rest cannot be counted from here

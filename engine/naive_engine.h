@@ -68,9 +68,9 @@ class NaiveEngine final : public EngineCore {
   static bool conflict(const Operation& a, const Operation& b);
   FailurePtr inherited(const Operation& operation) const;
   void end(const Operation& operation, const FailurePtr& failure);
-  std::unique_lock<std::timed_mutex> take_turn() const;
+  std::unique_lock<std::mutex> take_turn() const;
 
-  mutable std::timed_mutex turn_;
+  mutable std::mutex turn_;
   std::atomic<bool> stopped_{false};
   std::atomic<bool> cancelling_{false};
   std::uint64_t last_sequence_ = 0;

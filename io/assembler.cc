@@ -17,6 +17,13 @@ std::int64_t now_ns() {
       .count();
 }
 
+constexpr std::int64_t kReadAhead = 2;  // records
+
+std::int64_t record_of(const Piece& piece, const Order* order, std::int64_t i) {
+  const std::int64_t position = piece.first + i * piece.stride;
+  return order != nullptr ? order->records[static_cast<std::size_t>(position)] : position;
+}
+
 std::vector<Device> devices_of(const PipelineOptions& options) {
   return options.devices.empty() ? std::vector<Device>{Device::cpu()} : options.devices;
 }
@@ -117,10 +124,8 @@ bool Assembler::fill(Assembly& assembly) const {
     const Order* order = assembly.orders[p].get();
     for (std::int64_t i = 0; i < piece.count; ++i) {
       if (assembly.cancelled.load()) return false;
-      const std::int64_t position = piece.first + i * piece.stride;
-      const std::int64_t id =
-          order != nullptr ? order->records[static_cast<std::size_t>(position)] : position;
-      fill_row(piece.epoch, id, {data, width}, *label);
+      if (i + kReadAhead < piece.count) reader_->prefetch(record_of(piece, order, i + kReadAhead));
+      fill_row(piece.epoch, record_of(piece, order, i), {data, width}, *label);
       data += width;
       ++label;
     }

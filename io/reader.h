@@ -27,6 +27,8 @@ class Reader {
   virtual std::span<const Var> variables() const = 0;
   /// Writes record `id`, 0 <= id < size(): record_shape().size() values and the label.
   virtual void read(std::int64_t id, std::span<float> data, float& label) const = 0;
+  /// A hint that record `id` will be read soon.
+  virtual void prefetch(std::int64_t /*id*/) const {}
   /// From files, so far.
   virtual std::int64_t bytes_read() const = 0;
 

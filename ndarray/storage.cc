@@ -18,6 +18,7 @@ Storage::Storage(Device device, std::size_t bytes)
       var_(Engine::get().new_variable()) {}
 
 Storage::~Storage() {
+  // Whoever released the last handle has synchronized with all that used one.
   if (block_.load(std::memory_order_relaxed) != nullptr) give_back();
 }
 
@@ -38,8 +39,8 @@ void Storage::give_back() noexcept {
 }
 
 std::byte* Storage::open() {
-  OperationScope* const scope = OperationScope::current();
   if (host_accessible_) return static_cast<std::byte*>(block());
+  OperationScope* const scope = OperationScope::current();
   if (scope == nullptr) {
     throw Error("[data] array on " + device_.str() +
                 " outside of an operation: its elements are open to operations only; to_vector() "
@@ -50,6 +51,7 @@ std::byte* Storage::open() {
   return static_cast<std::byte*>(opened);
 }
 
+// The orders are those of the first invariant.
 void* Storage::block() {
   if (void* const block = block_.load(std::memory_order_acquire)) return block;
   const std::lock_guard lock(mutex_);

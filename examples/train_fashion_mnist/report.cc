@@ -1,9 +1,12 @@
 #include "report.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <system_error>
+#include <vector>
 
 namespace {
 
@@ -12,10 +15,14 @@ double share(double part, double whole) { return whole > 0 ? part / whole : 1; }
 }  // namespace
 
 Overlap report_devices(std::span<const heddle::OpRecord> records) {
+  // Only what GPUs compute may hide their copies, not the CPU's assembling of batches.
+  std::vector<heddle::OpRecord> of_gpus;
+  std::copy_if(records.begin(), records.end(), std::back_inserter(of_gpus),
+               [](const heddle::OpRecord& record) { return record.device.is_gpu(); });
+
   heddle::DeviceActivity total;
   std::printf("device   compute      copy  hidden  exchange  hidden\n");
-  for (const auto& [device, activity] : heddle::summarize(records)) {
-    if (!device.is_gpu()) continue;
+  for (const auto& [device, activity] : heddle::summarize(of_gpus)) {
     std::printf("%-7s %7.2f s %7.2f s %6.1f%% %7.2f s %6.1f%%\n", device.str().c_str(),
                 activity.compute, activity.copy, 100 * share(activity.copy_hidden, activity.copy),
                 activity.comm, 100 * share(activity.comm_hidden, activity.comm));

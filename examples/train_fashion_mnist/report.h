@@ -7,7 +7,7 @@
 
 #include <heddle/heddle.h>
 
-/// Shares of the time of all GPUs' copies and exchanges that passed while something computed; 1 if
+/// Shares of the time of all GPUs' copies and exchanges that passed while a GPU computed; 1 if
 /// there were none.
 struct Overlap {
   double copy = 1;

@@ -27,8 +27,8 @@ constexpr int kNotDrained = 99;
 // Constructed before the engine, destroyed after its exit handler.
 std::atomic<int> g_ran{0};
 bool g_must_drain = false;
-Var g_var;                               // a handle that outlives main
-std::optional<Completion> g_completion;  // an operation that never ends
+Var g_var;                                                    // a handle that outlives main
+std::optional<Completion> g_completion;                       // an operation that never ends
 heddle::support::Gate& g_never = *new heddle::support::Gate;  // waited for until the very end
 
 void check_drained() {
@@ -43,7 +43,7 @@ void push_pending() {
   for (int i = 0; i < kOperations; ++i) {
     engine.push(
         [] {
-          for (int spin = 0; spin < 10; ++spin) std::this_thread::yield();
+          for (volatile int spin = 0; spin < 20000;) spin = spin + 1;
           ++g_ran;
         },
         {}, {g_var});

@@ -46,6 +46,38 @@ TEST_CASE("higher priorities go first, equal ones in push order, in every lane")
   }
 }
 
+TEST_CASE("all CPU devices share the lanes of one") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Engine engine(options);
+  for (const Lane lane : kLanes) {
+    Log<int> log;
+    HeldOperation held(engine, {}, {}, {.device = Device::cpu(3), .lane = lane});
+    held.wait_until_started();
+    const Device devices[] = {Device::cpu(0), Device::cpu_pinned(), Device::cpu(1),
+                              Device::cpu_pinned(2)};
+    for (int i = 0; i < 4; ++i) {
+      engine.push([&log, i] { log.add(i); }, {}, {},
+                  {.device = devices[i], .lane = lane, .priority = i});
+    }
+    held.release();
+    engine.wait_for_all();
+    CAPTURE(lane_name(lane));
+    CHECK(log.entries() == std::vector{3, 2, 1, 0});
+  }
+}
+
+TEST_CASE("a lane other than compute has one worker, however many compute has") {
+  EngineOptions options;
+  options.kind = EngineKind::kThreaded;
+  options.cpu_workers = 8;
+  Engine engine(options);
+  for (const Lane lane : {Lane::kCopyIn, Lane::kCopyOut, Lane::kComm, Lane::kBlocking}) {
+    const std::vector<std::size_t> order = order_of(engine, lane, {0, 2, 1, 2});
+    CAPTURE(lane_name(lane));
+    CHECK(order == std::vector<std::size_t>{1, 3, 2, 0});
+  }
+}
+
 TEST_CASE("the whole range of int is a priority") {
   HEDDLE_FOR_EACH(options, one_worker_engines);
   Engine engine(options);

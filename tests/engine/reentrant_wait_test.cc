@@ -115,6 +115,19 @@ TEST_CASE("the callable's destructor and last are inside an operation") {
   for (const std::string& message : messages.entries()) CHECK_FALSE(message.empty());
 }
 
+TEST_CASE("the destructor of a skipped operation's callable is inside an operation too") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  Log<std::string> messages;
+  const auto probe = [&](void*) { messages.add(message_of([&] { engine.wait_for_all(); })); };
+  engine.push([] { throw 1; }, {}, {x});
+  engine.push([owned = std::shared_ptr<void>(nullptr, probe)] {}, {}, {x}, {.name = "skipped"});
+  CHECK_THROWS_AS(engine.wait_for_var(x), OpError);
+  REQUIRE(messages.entries().size() == 1);
+  CHECK_THAT(messages.entries()[0], Contains("skipped"));
+}
+
 TEST_CASE("the callable of push_async is inside, a foreign thread that completes it is not") {
   HEDDLE_FOR_EACH(options, every_engine);
   Engine engine(options);

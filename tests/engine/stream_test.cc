@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -133,6 +134,38 @@ TEST_CASE("a copy stream holds two issued operations, the rest wait in priority 
     engine.wait_for_all();
     CAPTURE(lane_name(lane));
     CHECK(log.entries() == std::vector{1, 5, 4, 3, 2});  // 1 was issued behind the held one
+  }
+}
+
+TEST_CASE("a compute stream holds 64 issued operations, the rest wait in priority order") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Engine engine(options);
+  Log<int> log;
+  HeldOperation held(engine, {}, {}, {.device = Device::gpu(0)});
+  held.wait_until_started();
+  for (int i = 1; i <= 66; ++i) {
+    engine.push([&log, i] { log.add(i); }, {}, {}, {.device = Device::gpu(0), .priority = i});
+  }
+  held.release();
+  engine.wait_for_all();
+  std::vector<int> expected;
+  for (int i = 1; i <= 63; ++i) expected.push_back(i);  // issued behind the held one
+  for (const int waited : {66, 65, 64}) expected.push_back(waited);
+  CHECK(log.entries() == expected);
+}
+
+TEST_CASE("a wait inside an operation on a GPU is reentrant") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  const Var y = engine.new_variable();
+  engine.push([&engine, &y] { engine.wait_for_var(y); }, {}, {x}, {.device = Device::gpu(0)});
+  try {
+    engine.wait_for_var(x);
+    FAIL("no error");
+  } catch (const OpError& error) {
+    CHECK(error.device() == Device::gpu(0));
+    CHECK_THROWS_AS(std::rethrow_exception(error.cause()), ReentrantWait);
   }
 }
 

@@ -64,6 +64,7 @@ TEST_CASE("An error of one key does not touch another") {
   store->pull(2, out);
   CHECK(culprit(out).empty());
   CHECK(out.item<float>() == 5);
+  CHECK_THROWS_AS(Engine::get().wait_for_all(), AggregateError);
 }
 
 TEST_CASE("An error of a gradient poisons a value that an optimizer updates") {
@@ -89,6 +90,7 @@ TEST_CASE("Pulling over a poisoned array heals it") {
   store->pull(1, out);
   CHECK(culprit(out).empty());
   CHECK(out.to_vector<float>() == Floats{1, 2});
+  CHECK_THROWS_AS(Engine::get().wait_for_all(), AggregateError);
 }
 
 TEST_CASE("The caller may drop its arrays, and the store, with operations in flight") {

@@ -121,9 +121,11 @@ TEST_CASE("writing all of a poisoned array heals it") {
   for (const Device device : devices()) {
     const NDArray array = counted(4, device);
     support::poison(array);
+    CHECK(failed_operation([&] { array.wait_to_read(); }) == "poison");
     array.copy_from(NDArray::ones({4}));
     CHECK(array.to_vector<float>() == std::vector<float>(4, 1));
     support::poison(array);
+    CHECK(failed_operation([&] { array.wait_to_read(); }) == "poison");
     array.reshape({2, 2}).copy_from(NDArray::zeros({2, 2}));
     CHECK(array.to_vector<float>() == std::vector<float>(4, 0));
   }
