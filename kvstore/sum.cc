@@ -124,6 +124,7 @@ void push_sum(std::vector<NDArray> inputs, const NDArray& out, int priority) {
       },
       reads, {out.var()},
       {.device = out.device(),
+       .lane = kSumLane,
        .priority = priority,
        .name = "kvstore.sum",
        .overwrites = ArrayAccess::covers_block(out)});

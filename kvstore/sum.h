@@ -7,6 +7,7 @@
 
 #include "heddle/dtype.h"
 #include "heddle/ndarray.h"
+#include "heddle/trace.h"
 
 namespace heddle::kvstore {
 
@@ -16,6 +17,9 @@ using SumKernel = void (*)(std::span<const std::byte* const> inputs, std::byte* 
                            std::int64_t count);
 
 SumKernel sum_kernel(DType dtype);
+
+/// Where sums, and updates from sums, run on the device that owns the value.
+inline constexpr Lane kSumLane = Lane::kCompute;
 
 /// Pushes the sum of the inputs, in their order, to all of `out`, on its device.
 void push_sum(std::vector<NDArray> inputs, const NDArray& out, int priority);

@@ -60,7 +60,8 @@ inline std::uint32_t philox_word(const PhiloxPosition& start, std::uint64_t i,
                 static_cast<std::uint32_t>(start.seed >> 32U))[i % 4];
 }
 
-inline constexpr std::int64_t kPhiloxTile = 64;  // words
+/// In words. With few blocks in a tile, GCC unrolls the loop over them and then fails to vectorize.
+inline constexpr std::int64_t kPhiloxTile = 128;
 
 /// Words first … first + kPhiloxTile - 1 of a draw; `first` is a multiple of four.
 HEDDLE_INLINE void philox_tile(const PhiloxPosition& start, std::uint64_t first,

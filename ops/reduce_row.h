@@ -63,6 +63,11 @@ struct Min : Max<T> {
 template <class R, class T>
 HEDDLE_INLINE typename R::Accumulator reduce_row(const T* row, std::int64_t n) {
   using Accumulator = typename R::Accumulator;
+  if (n < kLanes) {
+    Accumulator total = R::kStart;
+    for (std::int64_t i = 0; i < n; ++i) total = R::join(total, R::widen(row[i]));
+    return total;
+  }
   Accumulator lanes[kLanes];
   for (Accumulator& lane : lanes) lane = R::kStart;
   std::int64_t i = 0;

@@ -139,11 +139,11 @@ TEST_CASE("randint is unbiased where the words do not divide evenly") {
 
 TEST_CASE("randint covers ranges wider than 32 bits") {
   random::seed(8);
-  const std::int64_t high = std::int64_t{3} << 61U;
+  constexpr std::int64_t kHigh = std::int64_t{3} << 61U;
   const auto values =
-      random::randint(-high, high, {10000}, Device::cpu()).to_vector<std::int64_t>();
+      random::randint(-kHigh, kHigh, {10000}, Device::cpu()).to_vector<std::int64_t>();
   CHECK(std::all_of(values.begin(), values.end(),
-                    [high](std::int64_t value) { return value >= -high && value < high; }));
+                    [](std::int64_t value) { return value >= -kHigh && value < kHigh; }));
   CHECK(std::count_if(values.begin(), values.end(), [](std::int64_t v) { return v < 0; }) ==
         Approx(5000).margin(250));
 }
