@@ -42,7 +42,7 @@ run_demo() {
 }
 
 run_benchmarks() {
-  build
+  build benchmarks/all
   (($#)) || set -- --quick
   local program
   for program in "$build_dir"/benchmarks/bench_*; do

@@ -45,6 +45,10 @@ Var EngineCore::handle(VarState* state) {
 
 Var EngineCore::new_variable(std::string_view name) { return Var(new VarState(id_, name)); }
 
+void refuse_null(const char* call) {
+  throw std::invalid_argument("[" + std::string(call) + "] null callable");
+}
+
 }  // namespace detail
 
 using detail::check_not_inside;
@@ -94,7 +98,7 @@ void Engine::clear_error(const Var& var) {
 std::uint64_t Engine::push_task(detail::Task task, VarList reads, VarList mutates,
                                 const PushOptions& options) {
   detail::EngineCore& engine = core();
-  if (!task) throw std::invalid_argument("[Engine::push] null callable");
+  if (!task) detail::refuse_null("Engine::push");
   engine.admit(detail::AdmissionMode::kBlock);
   return engine.submit({std::move(task), {}, reads, mutates, options, Submission::Kind::kRun});
 }
@@ -102,7 +106,7 @@ std::uint64_t Engine::push_task(detail::Task task, VarList reads, VarList mutate
 std::uint64_t Engine::push_async_task(detail::AsyncTask task, VarList reads, VarList mutates,
                                       const PushOptions& options) {
   detail::EngineCore& engine = core();
-  if (!task) throw std::invalid_argument("[Engine::push_async] null callable");
+  if (!task) detail::refuse_null("Engine::push_async");
   engine.admit(detail::AdmissionMode::kBlock);
   return engine.submit({{}, std::move(task), reads, mutates, options, Submission::Kind::kRun});
 }
@@ -116,7 +120,6 @@ Engine::Admission::~Admission() {
 
 std::uint64_t Engine::push_admitted(Admission& admission, detail::Task task, VarList reads,
                                     VarList mutates, const PushOptions& options) {
-  if (!task) throw std::invalid_argument("[Engine::try_push] null callable");
   admission.granted_ = false;
   return core_->submit({std::move(task), {}, reads, mutates, options, Submission::Kind::kRun});
 }

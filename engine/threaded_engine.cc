@@ -34,9 +34,12 @@ struct ThreadedEngine::OpCompletion final : AsyncState {
     operation.failed = std::move(error);
     if (operation.parts.fetch_sub(1) != 1) return;
     auto& owner = static_cast<ThreadedEngine&>(*engine);
+    // Not finish(): once nothing is pending the engine may be closed, and its queues be gone, while
+    // this thread, which nobody joins, still hands operations to them.
     ReadyList ready;
-    owner.finish(operation, ready);
+    owner.end(operation, ready);
     owner.dispatch(ready);
+    owner.pending_.release();
   }
 
   Operation& operation;
@@ -192,6 +195,11 @@ void ThreadedEngine::after_callable(Operation& op, ReadyList& ready) {
 }
 
 void ThreadedEngine::finish(Operation& op, ReadyList& ready) {
+  end(op, ready);
+  pending_.release();
+}
+
+void ThreadedEngine::end(Operation& op, ReadyList& ready) {
   Outcome outcome = Outcome::kCompleted;
   FailurePtr poison = Tracker::inherited(op);
   if (poison == nullptr && op.cancelled) {
@@ -212,7 +220,6 @@ void ThreadedEngine::finish(Operation& op, ReadyList& ready) {
   if (tracing()) keep_record(op, outcome);
   tracker_.done(op, poison, ready);
   recycle(op);
-  pending_.release();
 }
 
 void ThreadedEngine::keep_record(const Operation& op, Outcome outcome) {

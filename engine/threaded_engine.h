@@ -63,6 +63,8 @@ class ThreadedEngine final : public EngineCore {
   std::unique_ptr<Operation> new_operation();
   void recycle(Operation& op);
   void call_async(Operation& op, RunContext& context);
+  /// finish(), but `op` still counts as pending.
+  void end(Operation& op, ReadyList& ready);
   void keep_record(const Operation& op, Outcome outcome);
 
   Tracker tracker_;

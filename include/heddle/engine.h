@@ -85,6 +85,9 @@ namespace detail {
 using Task = UniqueFunction<void(RunContext&)>;
 using AsyncTask = UniqueFunction<void(RunContext&, Completion)>;
 
+/// Throws std::invalid_argument.
+[[noreturn]] void refuse_null(const char* call);
+
 template <class Fn>
 Task make_task(Fn&& fn) {
   using Stored = std::decay_t<Fn>;
@@ -110,8 +113,8 @@ Task make_task(Fn&& fn) {
 /// What an operation throws poisons the variables that it mutates: operations that read or mutate
 /// those are skipped and pass the same error on, and waiting for such a variable throws it.
 ///
-/// An empty, deleted or foreign variable and a null callable are std::invalid_argument; any call
-/// after shutdown() is EngineStopped.
+/// An empty, deleted or foreign variable and a null callable are std::invalid_argument; a push
+/// after shutdown() from outside of operations is EngineStopped.
 class Engine {
  public:
   /// The process's default engine, made on first use from configure() and the environment. Never
@@ -150,6 +153,7 @@ class Engine {
   template <class Fn>
   std::optional<std::uint64_t> try_push(Fn&& fn, VarList reads, VarList mutates,
                                         const PushOptions& options = {}) {
+    if (detail::is_null_callable<std::decay_t<Fn>>(fn)) detail::refuse_null("Engine::try_push");
     Admission admission(*this);
     if (!admission.granted()) return std::nullopt;
     return push_admitted(admission, detail::make_task(std::forward<Fn>(fn)), reads, mutates,

@@ -18,6 +18,7 @@ namespace heddle {
 namespace {
 
 using support::Counter;
+using support::HeldOperation;
 using support::Log;
 
 int g_calls = 0;
@@ -115,6 +116,15 @@ TEST_CASE("a null callable is an argument error and pushes nothing") {
                   std::invalid_argument);
   CHECK(engine.version(x) == 0);
   CHECK(engine.push([] {}, {}, {}) == 1);
+}
+
+TEST_CASE("a null callable is an argument error even where there is no room for it") {
+  HEDDLE_FOR_EACH(configuration, parallel_engines);
+  EngineOptions options = configuration;
+  options.max_pending = 1;
+  Engine engine(options);
+  const HeldOperation held(engine, {}, {});
+  CHECK_THROWS_AS(engine.try_push(std::function<void()>(), {}, {}), std::invalid_argument);
 }
 
 TEST_CASE("one unusable variable refuses the whole push") {
