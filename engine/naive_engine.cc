@@ -21,27 +21,27 @@ struct NaiveEngine::Completed final : AsyncState {
   using AsyncState::AsyncState;
 
   std::exception_ptr wait() {
-    std::unique_lock lock(mutex);
-    ended.wait(lock, [this] { return is_ended; });
-    return error;
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [this] { return is_ended_; });
+    return error_;
   }
   bool ended_already() {
-    const std::lock_guard lock(mutex);
-    return is_ended;
+    const std::lock_guard lock(mutex_);
+    return is_ended_;
   }
 
  private:
   void complete(std::exception_ptr outcome) override {
-    const std::lock_guard lock(mutex);
-    error = std::move(outcome);
-    is_ended = true;
-    ended.notify_all();
+    const std::lock_guard lock(mutex_);
+    error_ = std::move(outcome);
+    is_ended_ = true;
+    ended_.notify_all();
   }
 
-  std::mutex mutex;
-  std::condition_variable ended;
-  bool is_ended = false;
-  std::exception_ptr error;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool is_ended_ = false;
+  std::exception_ptr error_;
 };
 
 NaiveEngine::NaiveEngine(const EngineOptions& options)

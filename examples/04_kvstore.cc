@@ -18,8 +18,7 @@ int main() {
   kv->init("weight", NDArray::ones({2, 2}, Device::cpu()));
 
   // Without an optimizer, a push replaces the value by the sum: 1 + 2.
-  std::vector<NDArray> outs;
-  for (const Device& device : devices) outs.push_back(NDArray({2, 2}, device));
+  const std::vector<NDArray> outs = {NDArray({2, 2}, devices[0]), NDArray({2, 2}, devices[1])};
   kv->push("weight", {NDArray::full({2, 2}, 1, devices[0]), NDArray::full({2, 2}, 2, devices[1])});
   kv->pull("weight", outs);
   const bool summed = outs[1].to_vector<float>() == std::vector<float>(4, 3);

@@ -32,7 +32,7 @@ Kernel kernel_for(DType from, DType to) {
 NDArray NDArray::astype(DType dtype) const {
   check_not_empty("astype");
   if (dtype == dtype_) return *this;
-  const NDArray result(shape_, device(), dtype);
+  NDArray result(shape_, device(), dtype);
   const Kernel kernel = kernel_for(dtype_, dtype);
   Engine::get().push(
       [kernel, from = *this, result] {

@@ -57,7 +57,7 @@ constexpr auto kPickBinary = []<class T>(std::type_identity<T>) -> BinaryKernel 
 };
 
 /// In the order of DType; halves have no kernels of their own.
-template <class Kernel, TypeRule types, class Picker>
+template <class Kernel, TypeRule kTypes, class Picker>
 constexpr std::array<Kernel, kNumDTypes> kernel_table(Picker pick) {
   std::array<Kernel, kNumDTypes> table{};
   const auto set = [&]<class T>(DType dtype, std::type_identity<T> type) {
@@ -65,7 +65,7 @@ constexpr std::array<Kernel, kNumDTypes> kernel_table(Picker pick) {
   };
   set(DType::kFloat32, std::type_identity<float>{});
   set(DType::kFloat64, std::type_identity<double>{});
-  if constexpr (types == TypeRule::kNumeric) {
+  if constexpr (kTypes == TypeRule::kNumeric) {
     set(DType::kInt8, std::type_identity<std::int8_t>{});
     set(DType::kUInt8, std::type_identity<std::uint8_t>{});
     set(DType::kInt32, std::type_identity<std::int32_t>{});

@@ -97,9 +97,7 @@ void train(const Options& options) {
               loss, options.epochs, images / elapsed.count());
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_command_line(int argc, char** argv) {
   Options options;
   CLI::App app("Trains the network of train_fashion_mnist in one serial loop over OpenBLAS.");
   app.add_option("--data", options.data, "folder of the IDX files")->capture_default_str();
@@ -110,11 +108,17 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
+  train(options);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
   try {
-    train(options);
+    return run_command_line(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "train_fashion_mnist_serial: %s\n", error.what());
     return 1;
   }
-  return 0;
 }

@@ -3,7 +3,12 @@
 
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <heddle/heddle.h>
@@ -43,6 +48,19 @@ std::vector<NDArray> across(Nets& nets, int layer, NDArray Mlp::Layer::*array) {
 int weight_key(int layer) { return 2 * layer; }
 int bias_key(int layer) { return 2 * layer + 1; }
 
+/// The networks, on every device with the same first weights, and the same weights in the store.
+Nets make_nets(const std::vector<Device>& devices, std::uint64_t seed, KVStore& kv) {
+  Nets nets(devices.begin(), devices.end());
+  heddle::random::seed(seed);
+  for (int layer = 0; layer < Mlp::kLayers; ++layer) {
+    const NDArray weight = initial_weight(layer);
+    const NDArray bias = NDArray::zeros({weight.shape()[0]}, Device::cpu());
+    kv.broadcast(weight_key(layer), weight, across(nets, layer, &Mlp::Layer::weight));
+    kv.broadcast(bias_key(layer), bias, across(nets, layer, &Mlp::Layer::bias));
+  }
+  return nets;
+}
+
 void train_step(const io::Batch& batch, Nets& nets, std::vector<NDArray>& losses, KVStore& kv) {
   for (std::size_t i = 0; i < nets.size(); ++i) {
     const NDArray images = part(batch.data, i, nets.size()).to(nets[i].device());
@@ -63,6 +81,7 @@ void train_step(const io::Batch& batch, Nets& nets, std::vector<NDArray>& losses
 
 std::vector<NDArray> zero_losses(const std::vector<Device>& devices) {
   std::vector<NDArray> losses;
+  losses.reserve(devices.size());
   for (const Device& device : devices) losses.push_back(NDArray::zeros(Shape{}, device));
   return losses;
 }
@@ -74,13 +93,21 @@ double mean_loss(const std::vector<NDArray>& losses, std::int64_t steps) {
   return sum / static_cast<double>(steps) / static_cast<double>(losses.size());
 }
 
-/// The share of images that are classified as labelled. Blocks. The pipeline deals its batches to
-/// the devices in turn.
-double accuracy(io::Pipeline& images, Nets& nets) {
+/// All batches of an epoch.
+std::vector<io::Batch> read_all(io::Pipeline batches) {
+  std::vector<io::Batch> result;
+  while (auto batch = batches.next()) result.push_back(std::move(*batch));
+  return result;
+}
+
+/// The share of images that are classified as labelled. Blocks. Batch i lies on device i, modulo
+/// their number.
+double accuracy(const std::vector<io::Batch>& batches, Nets& nets) {
   std::vector<std::pair<NDArray, NDArray>> results;
-  while (const auto batch = images.next()) {
-    Mlp& net = nets[static_cast<std::size_t>(batch->index) % nets.size()];
-    results.emplace_back(heddle::argmax(net.forward(batch->data), 1), batch->label);
+  results.reserve(batches.size());
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const NDArray logits = nets[i % nets.size()].forward(batches[i].data);
+    results.emplace_back(heddle::argmax(logits, 1), batches[i].label);
   }
   std::int64_t correct = 0;
   std::int64_t total = 0;
@@ -107,6 +134,7 @@ std::vector<Device> set_up_devices(const Options& options) {
   }
   heddle::configure({.gpus = gpus, .engine = {.trace = true}});
   std::vector<Device> devices;
+  devices.reserve(static_cast<std::size_t>(heddle::num_gpus()));
   for (int i = 0; i < heddle::num_gpus(); ++i) devices.push_back(Device::gpu(i));
   if (devices.empty()) throw UsageError("--gpus " + gpus + ": expected at least one GPU");
   std::printf("devices: %zu (%s; %s)\n", devices.size(), gpus.c_str(), why);
@@ -122,8 +150,11 @@ void check_batch(const Options& options, std::size_t devices, std::int64_t image
 }
 
 io::Source open(const Options& options, const std::string& name) {
-  const std::string path = options.data + "/" + name;
-  return io::idx(path + "-images-idx3-ubyte.gz", path + "-labels-idx1-ubyte.gz");
+  const auto file = [&](const char* content) {
+    const std::string plain = options.data + "/" + name + content;
+    return std::filesystem::exists(plain) ? plain : plain + ".gz";
+  };
+  return io::idx(file("-images-idx3-ubyte"), file("-labels-idx1-ubyte"));
 }
 
 void scale_pixels(io::Sample& sample) {
@@ -144,22 +175,14 @@ void train(const Options& options) {
                                   .seed = options.seed,
                                   .last_batch = io::LastBatch::kRollOver,
                                   .transforms = {scale_pixels}});
-  io::Pipeline test_batches(test,
-                            {.batch_size = 500, .transforms = {scale_pixels}, .devices = devices});
 
   // The devices' gradients are of means over equal parts of a batch: their sum, over the number of
   // devices, is the gradient of the mean over the batch.
   kv->set_optimizer(heddle::Sgd{.lr = kLearningRate / static_cast<double>(devices.size()),
                                 .momentum = kMomentum});
-  Nets nets(devices.begin(), devices.end());
-  heddle::random::seed(options.seed);
-  for (int layer = 0; layer < Mlp::kLayers; ++layer) {
-    const NDArray weight = initial_weight(layer);
-    const NDArray bias = NDArray::zeros({weight.shape()[0]}, Device::cpu());
-    kv->broadcast(weight_key(layer), weight, across(nets, layer, &Mlp::Layer::weight));
-    kv->broadcast(bias_key(layer), bias, across(nets, layer, &Mlp::Layer::bias));
-  }
+  Nets nets = make_nets(devices, options.seed, *kv);
 
+  std::vector<io::Batch> test_batches;  // once read, they stay on the devices
   Progress progress(options.epochs, options.batch);
   double loss = 0;
   double test_accuracy = 0;
@@ -172,6 +195,10 @@ void train(const Options& options) {
     }
     loss = mean_loss(losses, progress.steps());
     progress.stop_clock();
+    if (test_batches.empty()) {
+      test_batches = read_all(io::Pipeline(
+          test, {.batch_size = 500, .transforms = {scale_pixels}, .devices = devices}));
+    }
     test_accuracy = accuracy(test_batches, nets);
     progress.end_epoch(loss, test_accuracy);
   }

@@ -10,7 +10,7 @@ std::optional<Options> parse_options(int argc, char** argv) {
   CLI::App app("Trains a multilayer perceptron on Fashion-MNIST, data-parallel over GPUs.",
                "train_fashion_mnist");
   const CLI::Range at_least_one(1, std::numeric_limits<int>::max());
-  app.add_option("--data", options.data, "Folder of the IDX files (.gz)")
+  app.add_option("--data", options.data, "Folder of the IDX files, plain or .gz")
       ->type_name("DIR")
       ->capture_default_str();
   app.add_option("--gpus", options.gpus,

@@ -13,6 +13,7 @@ constexpr const char* kClearLine = "\r\x1b[2K";
 
 /// The variable's value; "" if it is not set.
 std::string_view variable(const char* name) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
 }

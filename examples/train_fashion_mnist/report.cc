@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <iterator>
 #include <system_error>
 #include <vector>
@@ -60,6 +59,6 @@ void TraceFile::write(std::span<const heddle::OpRecord> records) {
 }
 
 void TraceFile::fail() const {
-  throw heddle::Error("--trace " + path_.string() + ": cannot be written (" + std::strerror(errno) +
-                      ")");
+  throw heddle::Error("--trace " + path_.string() + ": cannot be written (" +
+                      std::generic_category().message(errno) + ")");
 }

@@ -2,16 +2,19 @@
 
 // The whole public API.
 
-#include "heddle/device.h"    // IWYU pragma: export
-#include "heddle/dtype.h"     // IWYU pragma: export
-#include "heddle/engine.h"    // IWYU pragma: export
-#include "heddle/error.h"     // IWYU pragma: export
-#include "heddle/io.h"        // IWYU pragma: export
-#include "heddle/kvstore.h"   // IWYU pragma: export
-#include "heddle/ndarray.h"   // IWYU pragma: export
-#include "heddle/ops.h"       // IWYU pragma: export
-#include "heddle/options.h"   // IWYU pragma: export
-#include "heddle/random.h"    // IWYU pragma: export
-#include "heddle/shape.h"     // IWYU pragma: export
-#include "heddle/trace.h"     // IWYU pragma: export
-#include "heddle/var.h"       // IWYU pragma: export
+#include "heddle/device.h"
+#include "heddle/dtype.h"
+#include "heddle/engine.h"
+#include "heddle/error.h"
+#include "heddle/io.h"
+#include "heddle/kvstore.h"
+#include "heddle/ndarray.h"
+#include "heddle/ops.h"
+#include "heddle/options.h"
+#include "heddle/random.h"
+#include "heddle/sample.h"
+#include "heddle/scalar.h"
+#include "heddle/shape.h"
+#include "heddle/trace.h"
+#include "heddle/unique_function.h"
+#include "heddle/var.h"

@@ -42,7 +42,7 @@ class CountsItsEnd {
 
 TEST_CASE("push never lets more than max_pending operations pend") {
   HEDDLE_FOR_EACH(configuration, every_engine);
-  const std::size_t limit = GENERATE(1, 2, 16);
+  const std::size_t limit = GENERATE(as<std::size_t>{}, 1, 2, 16);
   EngineOptions options = configuration;
   options.max_pending = limit;
   Engine engine(options);
@@ -61,7 +61,7 @@ TEST_CASE("push never lets more than max_pending operations pend") {
 
 TEST_CASE("push blocks while the queue is full") {
   HEDDLE_FOR_EACH(configuration, parallel_engines);
-  const std::size_t limit = GENERATE(1, 2, 16);
+  const std::size_t limit = GENERATE(as<std::size_t>{}, 1, 2, 16);
   EngineOptions options = configuration;
   options.max_pending = limit;
   Engine engine(options);
@@ -133,7 +133,7 @@ TEST_CASE("try_push gives its place back when it throws") {
 
 TEST_CASE("a push inside an operation never blocks and is never refused") {
   HEDDLE_FOR_EACH(configuration, every_engine);
-  const std::size_t limit = GENERATE(1, 2, 16);
+  const std::size_t limit = GENERATE(as<std::size_t>{}, 1, 2, 16);
   EngineOptions options = configuration;
   options.max_pending = limit;
   Engine engine(options);
@@ -173,7 +173,7 @@ TEST_CASE("a full queue does not stop deletions") {
 
 TEST_CASE("many threads pushing into a small queue all come through") {
   HEDDLE_FOR_EACH(configuration, every_engine);
-  const std::size_t limit = GENERATE(1, 2, 16);
+  const std::size_t limit = GENERATE(as<std::size_t>{}, 1, 2, 16);
   EngineOptions options = configuration;
   options.max_pending = limit;
   Engine engine(options);

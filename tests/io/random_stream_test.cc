@@ -30,7 +30,7 @@ TEST_CASE("bounded numbers are in range and each about equally frequent") {
   CHECK(random.below(1) == 0);
 }
 
-TEST_CASE("uniform numbers are in [0, 1) with a mean of one half") {
+TEST_CASE("uniform numbers are at least 0 and below 1, with a mean of one half") {
   RandomStream random(6, 0, 0);
   double sum = 0;
   bool in_range = true;
