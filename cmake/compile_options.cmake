@@ -22,6 +22,10 @@ if(HEDDLE_SANITIZE)
   add_compile_options(-fsanitize=${HEDDLE_SANITIZE} -fno-sanitize-recover=all
                       -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${HEDDLE_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    # GCC's manual: instrumented code gives false warnings of this kind.
+    add_compile_options(-Wno-maybe-uninitialized)
+  endif()
 endif()
 
 # ThreadSanitizer of GCC 12 and Clang 14 cannot map its shadow where the kernel randomizes 32 bits

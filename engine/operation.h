@@ -43,6 +43,8 @@ struct Operation : ReadyNode {
   bool overwrites = false;
   LaneQueue* queue = nullptr;  ///< where it runs; null: inline, by whoever makes it ready
   bool on_stream = false;      ///< `queue` issues to a stream
+  /// Released when what it waits for is issued, not only when that is done.
+  bool follows_issued = false;
   Task task;
   AsyncTask async_task;
   bool is_async = false;

@@ -97,6 +97,9 @@ std::uint64_t ThreadedEngine::submit(Submission&& submission) {
     if (op->task || op->is_async) {
       op->queue = &router_.find(op->device, op->lane);
       op->on_stream = op->queue->is_stream();
+      // A copy that stands in its stream while it waits for a far-off producer would hold up every
+      // copy behind it: there it is better to wait on the host, where priorities count.
+      op->follows_issued = op->on_stream && op->lane == Lane::kCompute;
     }
     // What a variable's end gives back is wanted by what is to come.
     if (op->kind == Submission::Kind::kDelete) op->priority = INT_MAX;

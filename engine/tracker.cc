@@ -11,11 +11,11 @@ namespace {
 
 /// True if `access` may go ahead as far as `epoch`'s write is concerned.
 bool write_suffices(const Epoch& epoch, const Operation& op) {
-  return epoch.write_done || (op.on_stream && epoch.write_issued);
+  return epoch.write_done || (op.follows_issued && epoch.write_issued);
 }
 
 bool reads_suffice(const Epoch& epoch, const Operation& op) {
-  return epoch.readers == nullptr || (op.on_stream && epoch.unissued_readers == 0);
+  return epoch.readers == nullptr || (op.follows_issued && epoch.unissued_readers == 0);
 }
 
 /// True if nothing that `waiter` waits for is left in `epoch`.

@@ -157,7 +157,11 @@ void push_update(const Optimizer& optimizer, std::int64_t step, std::vector<NDAr
   for (const NDArray& array : state) mutates.push_back(array.var());
   Engine::get().push(
       Update(Step(optimizer, step, weight.dtype()), std::move(gradients), weight, state), reads,
-      mutates, {.device = weight.device(), .lane = kSumLane, .priority = priority, .name = kName});
+      mutates,
+      {.device = weight.device(),
+       .lane = sum_lane(weight.device()),
+       .priority = priority,
+       .name = kName});
 }
 
 }  // namespace heddle::kvstore

@@ -124,7 +124,7 @@ void push_sum(std::vector<NDArray> inputs, const NDArray& out, int priority) {
       },
       reads, {out.var()},
       {.device = out.device(),
-       .lane = kSumLane,
+       .lane = sum_lane(out.device()),
        .priority = priority,
        .name = "kvstore.sum",
        .overwrites = ArrayAccess::covers_block(out)});

@@ -18,8 +18,9 @@ using SumKernel = void (*)(std::span<const std::byte* const> inputs, std::byte* 
 
 SumKernel sum_kernel(DType dtype);
 
-/// Where sums, and updates from sums, run on the device that owns the value.
-inline constexpr Lane kSumLane = Lane::kCompute;
+/// Where sums, and updates from sums, run on the device that owns the value. Not in a GPU's compute
+/// stream: there one that waits for a peer's copy would hold up the backward work behind it.
+inline Lane sum_lane(Device device) { return device.is_gpu() ? Lane::kComm : Lane::kCompute; }
 
 /// Pushes the sum of the inputs, in their order, to all of `out`, on its device.
 void push_sum(std::vector<NDArray> inputs, const NDArray& out, int priority);
