@@ -46,7 +46,8 @@ struct DeviceActivity {
 std::map<Device, DeviceActivity> summarize(std::span<const OpRecord> records);
 
 /// Writes the Chrome trace event format (JSON), which ui.perfetto.dev and chrome://tracing open:
-/// one process per device, one thread per lane, one complete event per operation that ran.
+/// one process per device, one complete event per operation that ran, one thread per lane and more
+/// where operations of a lane overlap.
 void write_chrome_trace(std::ostream& out, std::span<const OpRecord> records);
 
 }  // namespace heddle
