@@ -78,7 +78,8 @@ TEST_CASE("arange refuses a step that leads nowhere") {
 
 TEST_CASE("a scalar that only 64 unsigned bits hold is refused") {
   CHECK(Scalar(std::uint64_t{5}).integer() == 5);
-  CHECK(refusal([] { Scalar(std::numeric_limits<std::uint64_t>::max()); }) ==
+  constexpr std::uint64_t kTooGreat = std::numeric_limits<std::uint64_t>::max();
+  CHECK(refusal([] { static_cast<void>(Scalar(kTooGreat)); }) ==
         "[Scalar] 18446744073709551615: expected at most 9223372036854775807");
 }
 
