@@ -31,6 +31,18 @@ void check_not_inside(std::string_view call, Describe&& describe) {
                       ", would wait for " + describe());
 }
 
+/// Never destroys `core`. Takes no lock: in a forked child any may be held.
+void keep_for_ever(std::shared_ptr<EngineCore> core) {
+  struct Kept {
+    std::shared_ptr<EngineCore> core;
+    Kept* next;
+  };
+  static std::atomic<Kept*> first{nullptr};  // leak checkers see from here that it is meant
+  auto* const kept = new Kept{std::move(core), first.load()};
+  while (!first.compare_exchange_weak(kept->next, kept)) {
+  }
+}
+
 std::string everything() { return "all pending operations"; }
 
 }  // namespace
@@ -63,7 +75,7 @@ Engine::~Engine() {
   // In a forked child its threads do not exist and its locks may be held; after an abandoning
   // shutdown its threads still run. Either way everything must stay as it is.
   if (detail::in_forked_child(core_->process()) || !core_->close()) {
-    static_cast<void>(new std::shared_ptr<detail::EngineCore>(std::move(core_)));
+    detail::keep_for_ever(std::move(core_));
   }
 }
 

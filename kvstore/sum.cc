@@ -79,6 +79,7 @@ void sum_block(std::span<const std::byte* const> inputs, T* out, std::int64_t be
 
 template <class T>
 void sum(std::span<const std::byte* const> inputs, std::byte* out, std::int64_t count) {
+  if (count == 0) return;
   if (inputs.size() == 1) {
     std::memcpy(out, inputs[0], static_cast<std::size_t>(count) * sizeof(T));
     return;
