@@ -18,9 +18,9 @@ namespace heddle::detail {
 ///
 /// Every write of a variable makes a version (Epoch); a read belongs to the newest version, a
 /// write ends it and makes the next. What an access waits for depends on who asks:
-///  - an operation on the CPU: a read for its version's write to be *done*, a write for the older
-///    version's write and reads to be done;
-///  - an operation on a stream: only for these to be *issued*, that is to stand in some stream's
+///  - most operations: a read for its version's write to be *done*, a write for the older version's
+///    write and reads to be done;
+///  - one that follows_issued: only for these to be *issued*, that is to stand in some stream's
 ///    order; its stream then waits for their tokens (waits()), and the host is not involved.
 ///
 /// Thread safety: every member may be called from any thread. Each takes lock_ once, for a time
