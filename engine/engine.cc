@@ -86,12 +86,13 @@ detail::EngineCore& Engine::core() const {
 
 Var Engine::new_variable(std::string_view name) { return core().new_variable(name); }
 
-void Engine::delete_variable(Var var, UniqueFunction<void()> last) {
+void Engine::delete_variable(Var var, UniqueFunction<void()> last, const PushOptions& options) {
   detail::EngineCore& engine = core();
   Submission submission;
   if (last) submission.task = [last = std::move(last)](RunContext&) mutable { last(); };
   submission.mutates = std::span<const Var>(&var, 1);
-  submission.options.name = "delete_variable";
+  submission.options = options;
+  if (options.name.empty()) submission.options.name = "delete_variable";
   submission.kind = Submission::Kind::kDelete;
   engine.admit(detail::AdmissionMode::kForce);
   engine.submit(std::move(submission));

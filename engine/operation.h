@@ -41,6 +41,7 @@ struct Operation : ReadyNode {
   Lane lane = Lane::kCompute;
   Submission::Kind kind = Submission::Kind::kRun;
   bool overwrites = false;
+  bool brief = false;
   LaneQueue* queue = nullptr;  ///< where it runs; null: inline, by whoever makes it ready
   bool on_stream = false;      ///< `queue` issues to a stream
   /// Released when what it waits for is issued, not only when that is done.

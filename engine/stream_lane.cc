@@ -37,7 +37,7 @@ void StreamLane::issue(Operation& op) {
   // what depends on it is released then, and `op` may be gone as soon as it is issued.
   const bool is_async = op.is_async;
   const device::Token token = stream_->issue(
-      {&StreamLane::run, &StreamLane::finished, &op, op.priority, op.sequence}, waits_);
+      {&StreamLane::run, &StreamLane::finished, &op, op.priority, op.sequence, op.brief}, waits_);
   if (is_async) return;
   op.token = token;
   ReadyList ready;

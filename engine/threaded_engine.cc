@@ -90,11 +90,13 @@ std::uint64_t ThreadedEngine::submit(Submission&& submission) {
     op->priority = options.priority;
     op->kind = submission.kind;
     op->overwrites = options.overwrites;
+    op->brief = options.brief;
     op->task = std::move(submission.task);
     op->async_task = std::move(submission.async_task);
     op->is_async = static_cast<bool>(op->async_task);
     op->parts.store(2, std::memory_order_relaxed);
-    if (op->task || op->is_async) {
+    const bool is_free = op->kind == Submission::Kind::kDelete;
+    if ((op->task || op->is_async) && !(is_free && op->brief)) {
       op->queue = &router_.find(op->device, op->lane);
       op->on_stream = op->queue->is_stream();
       // A copy that stands in its stream while it waits for a far-off producer would hold up every
@@ -102,7 +104,7 @@ std::uint64_t ThreadedEngine::submit(Submission&& submission) {
       op->follows_issued = op->on_stream && op->lane == Lane::kCompute;
     }
     // What a variable's end gives back is wanted by what is to come.
-    if (op->kind == Submission::Kind::kDelete) op->priority = INT_MAX;
+    if (is_free) op->priority = INT_MAX;
     if (tracing()) op->pushed_at = now_ns();
     sequence = tracker_.push(*op, submission.reads, submission.mutates, ready);
     static_cast<void>(op.release());
@@ -116,6 +118,8 @@ std::uint64_t ThreadedEngine::submit(Submission&& submission) {
 
 void ThreadedEngine::dispatch(ReadyList& ready) {
   while (Operation* op = ready.pop()) {
+    const std::int64_t now = tracing() ? now_ns() : 0;
+    op->ready_at = now;
     if (op->queue == nullptr) {
       execute(*op);
       finish(*op, ready);
@@ -123,8 +127,6 @@ void ThreadedEngine::dispatch(ReadyList& ready) {
     }
     LaneQueue& queue = *op->queue;
     ReadyList batch;
-    const std::int64_t now = tracing() ? now_ns() : 0;
-    op->ready_at = now;
     batch.push(*op);
     while (ready.front() != nullptr && ready.front()->queue == &queue) {
       op = ready.pop();

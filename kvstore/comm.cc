@@ -4,6 +4,7 @@
 
 #include "heddle/engine.h"
 
+#include "engine/device/backend.h"
 #include "kvstore/transfer.h"
 #include "ndarray/array_access.h"
 
@@ -26,7 +27,7 @@ std::vector<NDArray> Comm::gather(const Part& part, std::span<const NDArray* con
   buffers.resize(std::max(buffers.size(), values.size()));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const NDArray input = slice(*values[i], part);
-    if (same_memory(input.device(), part.device)) {
+    if (device::backend_of(part.device).reads(input.device())) {
       inputs.push_back(input);
       continue;
     }

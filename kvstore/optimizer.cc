@@ -153,6 +153,7 @@ std::vector<NDArray> make_state(const Optimizer& optimizer, const NDArray& weigh
 void push_update(const Optimizer& optimizer, std::int64_t step, std::vector<NDArray> gradients,
                  const NDArray& weight, const std::vector<NDArray>& state, int priority) {
   const std::vector<Var> reads = vars_of(gradients);
+  const bool brief = are_brief(gradients, weight);
   std::vector<Var> mutates = {weight.var()};
   for (const NDArray& array : state) mutates.push_back(array.var());
   Engine::get().push(
@@ -161,7 +162,8 @@ void push_update(const Optimizer& optimizer, std::int64_t step, std::vector<NDAr
       {.device = weight.device(),
        .lane = sum_lane(weight.device()),
        .priority = priority,
-       .name = kName});
+       .name = kName,
+       .brief = brief});
 }
 
 }  // namespace heddle::kvstore

@@ -118,6 +118,7 @@ SumKernel sum_kernel(DType dtype) {
 
 void push_sum(std::vector<NDArray> inputs, const NDArray& out, int priority) {
   const std::vector<Var> reads = vars_of(inputs);
+  const bool brief = are_brief(inputs, out);
   Engine::get().push(
       [inputs = std::move(inputs), out, kernel = sum_kernel(out.dtype())] {
         kernel(addresses_of(inputs), static_cast<std::byte*>(ArrayAccess::address(out)),
@@ -128,7 +129,8 @@ void push_sum(std::vector<NDArray> inputs, const NDArray& out, int priority) {
        .lane = sum_lane(out.device()),
        .priority = priority,
        .name = "kvstore.sum",
-       .overwrites = ArrayAccess::covers_block(out)});
+       .overwrites = ArrayAccess::covers_block(out),
+       .brief = brief});
 }
 
 std::vector<const std::byte*> addresses_of(std::span<const NDArray> arrays) {

@@ -1,5 +1,6 @@
 #include "kvstore/transfer.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 
@@ -18,7 +19,12 @@ std::vector<Var> vars_of(std::span<const NDArray> arrays) {
   return vars;
 }
 
-bool same_memory(Device a, Device b) { return a == b || (!a.is_gpu() && !b.is_gpu()); }
+bool are_brief(std::span<const NDArray> inputs, const NDArray& to) {
+  const std::size_t bytes = static_cast<std::size_t>(to.size()) * dtype_size(to.dtype());
+  return std::all_of(inputs.begin(), inputs.end(), [&](const NDArray& input) {
+    return detail::is_brief(input.device(), to.device(), bytes);
+  });
+}
 
 void push_transfer(const NDArray& from, const NDArray& to, int priority) {
   // Copies within the CPU's memory are work for all of its workers.
@@ -45,7 +51,8 @@ void push_join(std::span<const NDArray> parts, const NDArray& to, int priority) 
        .lane = device.is_gpu() ? Lane::kComm : Lane::kCompute,
        .priority = priority,
        .name = "kvstore.join",
-       .overwrites = ArrayAccess::covers_block(to)});
+       .overwrites = ArrayAccess::covers_block(to),
+       .brief = are_brief(parts, to)});
 }
 
 }  // namespace heddle::kvstore

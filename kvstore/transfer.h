@@ -14,8 +14,8 @@ namespace heddle::kvstore {
 /// The variables of the arrays, in order.
 std::vector<Var> vars_of(std::span<const NDArray> arrays);
 
-/// True if a kernel on one device reads arrays of the other where they are.
-bool same_memory(Device a, Device b);
+/// True if work on `to` that reads the inputs is brief: see PushOptions.
+bool are_brief(std::span<const NDArray> inputs, const NDArray& to);
 
 /// Pushes a copy of `from` to `to`, which has as many elements of the same type.
 void push_transfer(const NDArray& from, const NDArray& to, int priority);

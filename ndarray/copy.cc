@@ -34,6 +34,11 @@ CopyRoute copy_route(Device from, Device to) {
   return {to, Lane::kCompute};
 }
 
+bool is_brief(Device from, Device to, std::size_t bytes) {
+  constexpr std::size_t kLongest = std::size_t{4} << 20U;
+  return bytes <= kLongest && device::backend_of(to).reads(from);
+}
+
 void copy(const NDArray& from, const NDArray& to, int priority, std::optional<Lane> lane) {
   const std::size_t bytes = static_cast<std::size_t>(to.size()) * dtype_size(to.dtype());
   const Place source(from);
@@ -57,7 +62,8 @@ void copy(const NDArray& from, const NDArray& to, int priority, std::optional<La
        .lane = lane.value_or(route.lane),
        .priority = priority,
        .name = "copy",
-       .overwrites = ArrayAccess::covers_block(to)});
+       .overwrites = ArrayAccess::covers_block(to),
+       .brief = is_brief(from.device(), to.device(), bytes)});
 }
 
 }  // namespace heddle::detail

@@ -28,7 +28,7 @@ void Storage::give_back() noexcept {
     backend.deallocate(block, bytes);
   };
   try {
-    Engine::get().delete_variable(std::move(var_), deallocate);
+    Engine::get().delete_variable(std::move(var_), deallocate, {.name = "free", .brief = true});
   } catch (const EngineStopped&) {
     // No operation can still want the block: it would keep the storage alive. But an operation of
     // another engine that destroys an array has blocks open, so there the memory is left alone.

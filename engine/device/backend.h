@@ -35,6 +35,7 @@ struct Work {
   void* argument = nullptr;
   int priority = 0;            ///< only matters where streams share threads
   std::uint64_t sequence = 0;  ///< the operation's; breaks ties of priority
+  bool brief = false;          ///< short, and blocks on nothing but modelled links
 };
 
 /// Threads that a device may borrow for work that computes (simulated GPUs do).
@@ -78,6 +79,10 @@ class Backend {
   /// 64-byte aligned, uninitialized; never null, also for 0 bytes. Throws OutOfMemory.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void deallocate(void* block, std::size_t bytes) noexcept = 0;
+
+  /// True if kernels of this device may read the blocks of `other` where they lie, no slower than
+  /// a copy would.
+  virtual bool reads(Device other) const = 0;
 
   /// Called when an operation first asks for the address of a block, and when that operation has
   /// ended. Between the two the block may be touched. Calls nest over operations.

@@ -23,6 +23,8 @@ class CpuBackend final : public Backend {
     pool_.deallocate(block, bytes);
   }
 
+  bool reads(Device other) const override { return !other.is_gpu(); }
+
   void open(void* /*block*/, std::size_t /*bytes*/) override {}
   void close(void* /*block*/, std::size_t /*bytes*/) noexcept override {}
 

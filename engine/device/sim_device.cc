@@ -24,7 +24,8 @@ PoolLimits pool_limits(const SimSpec& spec) {
 }  // namespace
 
 SimDevice::SimDevice(int id, const SimSpec& spec, std::shared_ptr<SimLinks> links)
-    : description_(describe_gpu(id, spec)),
+    : id_(id),
+      description_(describe_gpu(id, spec)),
       links_(std::move(links)),
       pool_("gpu(" + std::to_string(id) + ")", host_memory(), pool_limits(spec)) {}
 
@@ -36,6 +37,11 @@ void* SimDevice::allocate(std::size_t bytes) {
 
 void SimDevice::deallocate(void* block, std::size_t bytes) noexcept {
   pool_.deallocate(block, bytes);
+}
+
+bool SimDevice::reads(Device other) const {
+  const SimLink* const link = links_->between(other, Device::gpu(id_));
+  return link == nullptr || !link->limited();
 }
 
 void SimDevice::open(void* block, std::size_t bytes) {

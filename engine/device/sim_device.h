@@ -36,6 +36,7 @@ class SimDevice final : public Backend {
 
   void* allocate(std::size_t bytes) override;
   void deallocate(void* block, std::size_t bytes) noexcept override;
+  bool reads(Device other) const override;
   void open(void* block, std::size_t bytes) override;
   void close(void* block, std::size_t bytes) noexcept override;
   void copy(void* to, Device to_device, const void* from, Device from_device,
@@ -43,6 +44,7 @@ class SimDevice final : public Backend {
   std::unique_ptr<Stream> make_stream(Lane lane, Executor& executor) override;
 
  private:
+  const int id_;
   const std::string description_;
   const std::shared_ptr<SimLinks> links_;
   MemoryPool pool_;

@@ -91,7 +91,7 @@ SimStream::~SimStream() {
 std::uint16_t SimStream::id() const { return timeline_.id; }
 
 Token SimStream::issue(const Work& work, std::span<const Token> waits) {
-  if (has_thread() && !thread_.joinable()) {
+  if (!on_executor(work) && !thread_.joinable()) {
     thread_ = base::start_thread(std::string("sim ") + lane_name(lane_), [this] { serve(); });
   }
   List started;
@@ -125,11 +125,12 @@ void SimStream::advance(List& started) {
   current_ = head;
   queue_.pop_front();
   state_ = State::kRunning;
-  if (has_thread()) {
-    // Under the mutex: once it is released the piece may run and the stream be destroyed.
-    turn_.notify_one();
-  } else {
+  if (on_executor(current_.work)) {
     started.push(*this);
+  } else {
+    // Under the mutex: once it is released the piece may run and the stream be destroyed.
+    threads_turn_ = true;
+    turn_.notify_one();
   }
 }
 
@@ -151,17 +152,22 @@ void SimStream::complete(List& started) {
 
 void SimStream::execute_all(List started) {
   // A stream in the list stays alive until its piece has run, for which execute() is needed.
-  while (SimStream* stream = started.pop()) {
-    const Work& work = stream->current_.work;
-    stream->executor_.execute({[](void* self) { static_cast<SimStream*>(self)->run_current(); },
-                               [](void* self) { static_cast<SimStream*>(self)->finish_current(); },
-                               stream, work.priority, work.sequence});
-  }
+  while (SimStream* stream = started.pop()) stream->executor_.execute(stream->executor_work());
+}
+
+Work SimStream::executor_work() {
+  const Work& work = current_.work;
+  // Copies and exchanges go first: a real device does them beside its computing.
+  const int priority = lane_ == Lane::kCompute ? work.priority : std::numeric_limits<int>::max();
+  return {[](void* self) { static_cast<SimStream*>(self)->run_current(); },
+          [](void* self) { static_cast<SimStream*>(self)->finish_current(); }, this, priority,
+          work.sequence};
 }
 
 void SimStream::run_current() {
   // To wait for a worker of the executor is real: the simulated compute is the CPU's.
-  const ModelTime time(has_thread() ? current_.ready : Clock::now(), end_);
+  const bool is_copy = lane_ != Lane::kCompute;
+  const ModelTime time(is_copy ? current_.ready : Clock::now(), end_);
   current_.work.run(current_.work.argument);
 }
 
@@ -178,8 +184,9 @@ void SimStream::finish_current() {
 void SimStream::serve() {
   std::unique_lock lock(machine().mutex);
   for (;;) {
-    turn_.wait(lock, [this] { return state_ == State::kRunning || closing_; });
+    turn_.wait(lock, [this] { return threads_turn_ || closing_; });
     if (closing_) return;
+    threads_turn_ = false;
     lock.unlock();
     run_current();
     finish_current();

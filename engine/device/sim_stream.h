@@ -13,8 +13,8 @@
 namespace heddle::device {
 
 /// A FIFO queue of a simulated GPU, driven by events: it takes a thread only while a piece of its
-/// work runs. Compute streams run on their executor; a stream of any other lane has a thread of
-/// its own, started by the first piece, that sleeps in between.
+/// work runs. Compute and brief pieces run on the executor; for others, which may sleep, a stream
+/// that is not a compute stream has a thread of its own, started by the first of them.
 ///
 /// Thread safety: issue() as for Stream. All simulated streams of the process share one mutex
 /// (in sim_stream.cc), which is held for queue operations only, never while run, finished or
@@ -54,7 +54,9 @@ class SimStream final : public Stream {
 
   static Machine& machine();
 
-  bool has_thread() const { return lane_ != Lane::kCompute; }
+  bool on_executor(const Work& work) const { return lane_ == Lane::kCompute || work.brief; }
+  /// The current piece, as work for the executor.
+  Work executor_work();
 
   // With the mutex held. Streams whose piece is to be given to their executor join `started`.
   void advance(List& started);
@@ -76,9 +78,10 @@ class SimStream final : public Stream {
   std::deque<Token> waits_;  // of all pieces in the queue, in order
   State state_ = State::kIdle;
   Token awaited_;
+  bool threads_turn_ = false;  // current_ is for thread_, which has not taken it yet
   bool closing_ = false;
   SimStream* next_ = nullptr;     // in the list that this stream is in, if any
-  std::condition_variable turn_;  // state_ became kRunning, or closing_ true
+  std::condition_variable turn_;  // threads_turn_ or closing_ became true
   std::condition_variable idle_;  // state_ became kIdle
 
   // Of the thread that runs current_: one at a time, handed on through the mutex.

@@ -35,6 +35,9 @@ struct PushOptions {
   /// Every mutated variable is written in full: the operation runs although they are poisoned,
   /// and heals them. Poison in the variables it reads still skips it.
   bool overwrites = false;
+  /// A hint: the operation is short and blocks on nothing. Where its lane would wake a thread for
+  /// it, as the copy and comm lanes of a simulated GPU do, a thread that is awake may run it.
+  bool brief = false;
 };
 
 /// What a running operation knows about itself. Copyable; for push_async valid until completion.
@@ -130,8 +133,9 @@ class Engine {
   Var new_variable(std::string_view name = {});
 
   /// The variable's last operation: `last` runs once all of its operations have ended, also if it
-  /// is poisoned. Never blocks. The handle is stale when the call returns.
-  void delete_variable(Var var, UniqueFunction<void()> last = {});
+  /// is poisoned, where `options` say; the one that ends last of them may run it if that is brief.
+  /// Never blocks. The handle is stale when the call returns.
+  void delete_variable(Var var, UniqueFunction<void()> last = {}, const PushOptions& options = {});
 
   /// Queues `fn`, callable as fn(RunContext&) or fn(), and returns its sequence number. Blocks
   /// while max_pending operations are pending, except inside an operation. A variable may be

@@ -44,6 +44,22 @@ TEST_CASE("last runs once, after all of the variable's operations") {
   CHECK(wrong == 0);
 }
 
+TEST_CASE("a brief last runs on the thread that ends the last operation") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  std::thread::id operation;
+  std::thread::id last;
+  engine.push([&] { operation = std::this_thread::get_id(); }, {}, {x});
+  HeldOperation held(engine, {x}, {});
+  engine.push([&] { operation = std::this_thread::get_id(); }, {}, {x});
+  engine.delete_variable(
+      x, [&] { last = std::this_thread::get_id(); }, {.brief = true});
+  held.release();
+  engine.wait_for_all();
+  CHECK(last == operation);
+}
+
 TEST_CASE("delete_variable does not wait for the operations") {
   HEDDLE_FOR_EACH(options, parallel_engines);
   Engine engine(options);

@@ -20,6 +20,11 @@ TEST_CASE("the CPU's memory is open to the host and has no streams") {
   CHECK(cpu.make_stream(Lane::kCompute, executor) == nullptr);
 }
 
+TEST_CASE("the CPU reads host memory where it lies, and that of GPUs not") {
+  CHECK(backend_of(Device::cpu()).reads(Device::cpu_pinned()));
+  CHECK_FALSE(backend_of(Device::cpu()).reads(Device::gpu(0)));
+}
+
 TEST_CASE("every CPU device and pinned memory share one backend") {
   CHECK(&backend_of(Device::cpu(0)) == &backend_of(Device::cpu(3)));
   CHECK(&backend_of(Device::cpu(0)) == &backend_of(Device::cpu_pinned(0)));

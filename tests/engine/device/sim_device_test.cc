@@ -84,22 +84,36 @@ TEST_CASE("every lane of a simulated GPU has streams") {
   }
 }
 
-TEST_CASE("the compute stream runs on the executor, a copy stream on a thread of its own") {
+TEST_CASE("compute and brief work runs on the executor, other copies on a thread of their own") {
   TwoGpus gpus;
   ThreadExecutor executor(1);
   std::thread::id executor_thread;
-  const auto thread_of = [](Stream& stream) {
+  const auto thread_of = [](Stream& stream, bool brief) {
     std::thread::id id;
-    stream.issue(make_work([&id] { id = std::this_thread::get_id(); }), {});
+    Work work = make_work([&id] { id = std::this_thread::get_id(); });
+    work.brief = brief;
+    stream.issue(work, {});
     drain(stream);
     return id;
   };
   const auto first = gpus.first.make_stream(Lane::kCompute, executor);
   const auto second = gpus.second.make_stream(Lane::kCompute, executor);
   const auto copy = gpus.first.make_stream(Lane::kCopyIn, executor);
-  executor_thread = thread_of(*first);
-  CHECK(thread_of(*second) == executor_thread);
-  CHECK(thread_of(*copy) != executor_thread);
+  executor_thread = thread_of(*first, false);
+  CHECK(thread_of(*second, false) == executor_thread);
+  CHECK(thread_of(*copy, false) != executor_thread);
+  CHECK(thread_of(*copy, true) == executor_thread);
+}
+
+TEST_CASE("a simulated GPU reads what it has an unlimited link from") {
+  SimSpec slow_peers;
+  slow_peers.peer.bytes_per_second = 1e9;
+  const auto slow = std::make_shared<SimLinks>(std::vector<LogicalGpu>(2, slow_peers));
+  const SimDevice gpu(0, slow_peers, slow);
+  CHECK(gpu.reads(Device::cpu()));
+  CHECK(gpu.reads(Device::gpu(0)));
+  CHECK_FALSE(gpu.reads(Device::gpu(1)));
+  CHECK(TwoGpus().first.reads(Device::gpu(1)));
 }
 
 TEST_CASE("under AddressSanitizer a block is poisoned unless an operation has it open") {
