@@ -157,8 +157,8 @@ void SimStream::execute_all(List started) {
 
 Work SimStream::executor_work() {
   const Work& work = current_.work;
-  // Copies and exchanges go first: a real device does them beside its computing.
-  const int priority = lane_ == Lane::kCompute ? work.priority : std::numeric_limits<int>::max();
+  // Exchanges go first: other devices wait for them, and a real one does them beside its computing.
+  const int priority = lane_ == Lane::kComm ? std::numeric_limits<int>::max() : work.priority;
   return {[](void* self) { static_cast<SimStream*>(self)->run_current(); },
           [](void* self) { static_cast<SimStream*>(self)->finish_current(); }, this, priority,
           work.sequence};

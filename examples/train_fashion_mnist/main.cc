@@ -29,6 +29,10 @@ namespace io = heddle::io;
 constexpr double kLearningRate = 0.05;
 constexpr double kMomentum = 0.9;
 
+/// A few steps: pushing further ahead hides nothing more, and the arrays of so many steps would not
+/// stay in cache.
+constexpr std::size_t kMaxPending = 512;
+
 using Nets = std::vector<Mlp>;  // one per device
 
 /// Part `index` of `count` equal parts of the rows.
@@ -132,7 +136,7 @@ std::vector<Device> set_up_devices(const Options& options) {
           : real == 1 ? "two halves of the only real GPU"
                       : "two simulated GPUs: there is no real one";
   }
-  heddle::configure({.gpus = gpus, .engine = {.trace = true}});
+  heddle::configure({.gpus = gpus, .engine = {.max_pending = kMaxPending, .trace = true}});
   std::vector<Device> devices;
   devices.reserve(static_cast<std::size_t>(heddle::num_gpus()));
   for (int i = 0; i < heddle::num_gpus(); ++i) devices.push_back(Device::gpu(i));
