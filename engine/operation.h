@@ -10,25 +10,14 @@
 #include "engine/device/backend.h"
 #include "engine/engine_core.h"
 #include "engine/epoch.h"
+#include "engine/op_name.h"
+#include "engine/ready_node.h"
 
 namespace heddle::detail {
 
 class LaneQueue;
 
-/// A place in a ReadyQueue.
-struct ReadyNode {
-  int priority = 0;
-  std::uint64_t sequence = 0;
-
-  // Of the queue.
-  std::size_t heap_index = 0;
-  std::uint64_t arrival = 0;
-  ReadyNode* older = nullptr;
-  ReadyNode* newer = nullptr;
-  bool is_operation = true;  ///< else a piece of a stream's work
-};
-
-/// An operation from its push to its end.
+/// An operation from its push to its end; then it is used for another one.
 ///
 /// Who may touch what: the pushing thread everything until Tracker::push; then the tracker's lock
 /// guards the section "dependencies", the queue's lock the ReadyNode, and the thread that runs the
@@ -36,47 +25,64 @@ struct ReadyNode {
 struct Operation : ReadyNode {
   static constexpr std::size_t kInlineAccesses = 4;
 
-  std::string name;
+  // What was pushed.
   Device device;
   Lane lane = Lane::kCompute;
   Submission::Kind kind = Submission::Kind::kRun;
   bool overwrites = false;
   bool brief = false;
-  LaneQueue* queue = nullptr;  ///< where it runs; null: inline, by whoever makes it ready
-  bool on_stream = false;      ///< `queue` issues to a stream
+  bool is_async = false;
+  bool on_stream = false;  ///< `queue` issues to a stream
   /// Released when what it waits for is issued, not only when that is done.
   bool follows_issued = false;
+  LaneQueue* queue = nullptr;  ///< where it runs; null: inline, by whoever makes it ready
   Task task;
   AsyncTask async_task;
-  bool is_async = false;
+  OpName name;
 
   // Dependencies.
-  std::array<Access, kInlineAccesses> inline_accesses;
-  std::unique_ptr<Access[]> more_accesses;
-  std::size_t access_count = 0;
-  std::size_t not_granted = 0;
-  std::uint64_t generation = 0;
-  device::Token token;  ///< once issued
   bool issued = false;
   bool ended_early = false;  ///< its stream was done with it before it counted as issued
-  Operation* next_ready = nullptr;
+  std::uint32_t access_count = 0;
+  std::uint32_t not_granted = 0;
+  std::uint64_t generation = 0;
+  Operation* next_ready = nullptr;  ///< also links unused operations
+  device::Token token;              ///< once issued
+  std::array<Access, kInlineAccesses> inline_accesses;
+  std::unique_ptr<Access[]> more_accesses;  ///< used instead if there are more
+  std::size_t more_capacity = 0;
 
   // Running.
   bool cancelled = false;     ///< skipped because of kCancel
+  std::atomic<int> parts{0};  ///< of an asynchronous operation: callable, completion
   std::exception_ptr thrown;  ///< by the callable
   std::exception_ptr failed;  ///< by the Completion
-  std::atomic<int> parts{0};  ///< of an asynchronous operation: callable, completion
   std::int64_t pushed_at = 0;
   std::int64_t ready_at = 0;
   std::int64_t issued_at = 0;
   std::int64_t started_at = 0;
 
-  Access* accesses() {
-    return more_accesses != nullptr ? more_accesses.get() : inline_accesses.data();
+  /// Prepares an unused operation for `count` accesses. Throws if there is no memory for them.
+  void begin(std::size_t count) {
+    if (count > kInlineAccesses && count > more_capacity) {
+      more_accesses = std::make_unique<Access[]>(count);
+      more_capacity = count;
+    }
+    in_more_accesses_ = count > kInlineAccesses;
+    access_count = 0;
+    not_granted = 0;
+    issued = ended_early = cancelled = false;
+    token = {};
+    pushed_at = ready_at = issued_at = started_at = 0;
   }
+
+  Access* accesses() { return in_more_accesses_ ? more_accesses.get() : inline_accesses.data(); }
   const Access* accesses() const {
-    return more_accesses != nullptr ? more_accesses.get() : inline_accesses.data();
+    return in_more_accesses_ ? more_accesses.get() : inline_accesses.data();
   }
+
+ private:
+  bool in_more_accesses_ = false;
 };
 
 /// Operations that became ready together, in the order in which they did.
@@ -97,6 +103,18 @@ class ReadyList {
       if (head_ == nullptr) tail_ = nullptr;
     }
     return first;
+  }
+
+  /// The first one for `queue`, taken out; null if there is none.
+  Operation* take_first_of(const LaneQueue& queue) {
+    Operation* before = nullptr;
+    for (Operation* op = head_; op != nullptr; before = op, op = op->next_ready) {
+      if (op->queue != &queue) continue;
+      (before != nullptr ? before->next_ready : head_) = op->next_ready;
+      if (tail_ == op) tail_ = before;
+      return op;
+    }
+    return nullptr;
   }
 
  private:

@@ -12,10 +12,31 @@ constexpr std::chrono::milliseconds kLookAgain{1};
 }  // namespace
 
 PendingLimit::PendingLimit(std::size_t limit)
-    : limit_(limit), low_water_(limit - std::max<std::size_t>(1, limit / 8)) {}
+    : limit_(limit),
+      low_water_(limit - std::max<std::size_t>(1, limit / 8)),
+      most_apart_(std::min<std::size_t>(32, limit / 256)) {}
+
+void PendingLimit::take_off(std::size_t count) {
+  const std::size_t left = pending_.fetch_sub(count) - count;
+  if (watchers_.load() == 0) return;
+  if ((left <= low_water_ && blocked_.load() != 0) || (left == 0 && draining_.load())) {
+    const std::lock_guard lock(mutex_);
+    room_.notify_all();
+    empty_.notify_all();
+  }
+}
+
+std::size_t PendingLimit::collect() {
+  for (Released& group : released_) {
+    if (group.count.load() == 0) continue;
+    if (const std::size_t count = group.count.exchange(0)) pending_.fetch_sub(count);
+  }
+  return pending_.load();
+}
 
 bool PendingLimit::try_acquire() {
   std::size_t pending = pending_.load();
+  if (pending >= limit_) pending = collect();
   while (pending < limit_) {
     if (pending_.compare_exchange_weak(pending, pending + 1)) return true;
   }
@@ -39,8 +60,10 @@ void PendingLimit::acquire_blocking() {
   const char place = 0;
   line_.push_back(&place);
   blocked_.fetch_add(1);
+  watchers_.fetch_add(1);
   const auto leave = [&] {
     line_.erase(std::find(line_.begin(), line_.end(), &place));
+    watchers_.fetch_sub(1);
     blocked_.fetch_sub(1);
     room_.notify_all();
   };
@@ -55,15 +78,11 @@ void PendingLimit::acquire_blocking() {
 }
 
 void PendingLimit::release() {
-  const std::size_t left = pending_.fetch_sub(1) - 1;
-  if (left <= low_water_ && blocked_.load() != 0) {
-    const std::lock_guard lock(mutex_);
-    room_.notify_all();
-  }
-  if (left == 0 && draining_.load()) {
-    const std::lock_guard lock(mutex_);
-    empty_.notify_all();
-  }
+  if (most_apart_ == 0) return take_off(1);
+  std::atomic<std::size_t>& apart = released_[base::thread_group()].count;
+  const std::size_t count = apart.fetch_add(1) + 1;
+  if (count < most_apart_ && watchers_.load() == 0) return;
+  if (const std::size_t taken = apart.exchange(0)) take_off(taken);
 }
 
 void PendingLimit::stop() {
@@ -74,8 +93,8 @@ void PendingLimit::stop() {
 
 bool PendingLimit::wait_until_empty(std::chrono::steady_clock::time_point deadline) {
   std::unique_lock lock(mutex_);
-  draining_.store(true);
-  const auto is_empty = [this] { return pending_.load() == 0; };
+  if (!draining_.exchange(true)) watchers_.fetch_add(1);
+  const auto is_empty = [this] { return collect() == 0; };
   if (deadline == std::chrono::steady_clock::time_point::max()) {
     empty_.wait(lock, is_empty);
     return true;

@@ -10,7 +10,7 @@ void ReadyQueue::place(ReadyNode& node, std::size_t index) {
 void ReadyQueue::sift_up(ReadyNode& node, std::size_t index) {
   while (index > 0) {
     const std::size_t parent = (index - 1) / 2;
-    if (!before(node, *heap_[parent])) break;
+    if (!goes_before(node, *heap_[parent])) break;
     place(*heap_[parent], index);
     index = parent;
   }
@@ -19,8 +19,8 @@ void ReadyQueue::sift_up(ReadyNode& node, std::size_t index) {
 
 void ReadyQueue::sift_down(ReadyNode& node, std::size_t index) {
   for (std::size_t child = 2 * index + 1; child < heap_.size(); child = 2 * index + 1) {
-    if (child + 1 < heap_.size() && before(*heap_[child + 1], *heap_[child])) ++child;
-    if (!before(*heap_[child], node)) break;
+    if (child + 1 < heap_.size() && goes_before(*heap_[child + 1], *heap_[child])) ++child;
+    if (!goes_before(*heap_[child], node)) break;
     place(*heap_[child], index);
     index = child;
   }
@@ -28,34 +28,77 @@ void ReadyQueue::sift_down(ReadyNode& node, std::size_t index) {
 }
 
 void ReadyQueue::push(ReadyNode& node) {
-  heap_.push_back(&node);
-  sift_up(node, heap_.size() - 1);
   node.arrival = arrived_++;
-  node.older = newest_;
-  node.newer = nullptr;
-  (newest_ != nullptr ? newest_->newer : oldest_) = &node;
-  newest_ = &node;
+  if (last_in_line_ != nullptr && goes_before(node, *last_in_line_)) {
+    push_early(node);
+  } else {
+    node.newer = nullptr;
+    (last_in_line_ != nullptr ? last_in_line_->newer : first_in_line_) = &node;
+    last_in_line_ = &node;
+  }
+  ++size_;
 }
 
-ReadyNode* ReadyQueue::pop() {
-  if (heap_.empty()) return nullptr;
-  ReadyNode& node = popped_ - oldest_->arrival >= kPatience ? *oldest_ : *heap_.front();
-  ++popped_;
+void ReadyQueue::put_back(ReadyNode& node) {
+  push_early(node);
+  ++size_;
+  --popped_;
+}
 
-  (node.older != nullptr ? node.older->newer : oldest_) = node.newer;
-  (node.newer != nullptr ? node.newer->older : newest_) = node.older;
+/// Keeps the order of arrival, from which only what is put back differs, and that by little.
+void ReadyQueue::push_early(ReadyNode& node) {
+  heap_.push_back(&node);
+  sift_up(node, heap_.size() - 1);
+  ReadyNode* older = early_newest_;
+  while (older != nullptr && older->arrival > node.arrival) older = older->older;
+  node.older = older;
+  node.newer = older != nullptr ? older->newer : early_oldest_;
+  (older != nullptr ? older->newer : early_oldest_) = &node;
+  (node.newer != nullptr ? node.newer->older : early_newest_) = &node;
+}
+
+void ReadyQueue::take_early(ReadyNode& node) {
+  (node.older != nullptr ? node.older->newer : early_oldest_) = node.newer;
+  (node.newer != nullptr ? node.newer->older : early_newest_) = node.older;
 
   ReadyNode& last = *heap_.back();
   heap_.pop_back();
-  if (&last != &node) {
-    const std::size_t hole = node.heap_index;
-    if (hole > 0 && before(last, *heap_[(hole - 1) / 2])) {
-      sift_up(last, hole);
-    } else {
-      sift_down(last, hole);
-    }
+  if (&last == &node) return;
+  const std::size_t hole = node.heap_index;
+  if (hole > 0 && goes_before(last, *heap_[(hole - 1) / 2])) {
+    sift_up(last, hole);
+  } else {
+    sift_down(last, hole);
   }
-  return &node;
+}
+
+ReadyNode& ReadyQueue::take_first_in_line() {
+  ReadyNode& node = *first_in_line_;
+  first_in_line_ = node.newer;
+  if (first_in_line_ == nullptr) last_in_line_ = nullptr;
+  return node;
+}
+
+ReadyNode* ReadyQueue::pop() {
+  if (size_ == 0) return nullptr;
+  --size_;
+  const std::uint64_t popped = popped_++;
+  if (heap_.empty()) return &take_first_in_line();
+  const bool line_is_older =
+      first_in_line_ != nullptr && first_in_line_->arrival < early_oldest_->arrival;
+  const std::uint64_t oldest = line_is_older ? first_in_line_->arrival : early_oldest_->arrival;
+  if (popped - oldest >= kPatience) {
+    if (line_is_older) return &take_first_in_line();
+    ReadyNode& node = *early_oldest_;
+    take_early(node);
+    return &node;
+  }
+  ReadyNode& early = *heap_.front();
+  if (first_in_line_ != nullptr && goes_before(*first_in_line_, early)) {
+    return &take_first_in_line();
+  }
+  take_early(early);
+  return &early;
 }
 
 }  // namespace heddle::detail

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/base/cpus.h"
 #include "engine/threaded_engine.h"
 
 namespace heddle::detail {
@@ -44,7 +45,10 @@ WorkerPool& Router::cpu_pool(Lane lane) {
   if (queue.load() == nullptr) {
     const int threads = lane == Lane::kCompute ? engine_.options().cpu_workers : 1;
     const std::string name = std::string("hdl-") + lane_name(lane);
-    pools_.push_back(std::make_unique<WorkerPool>(engine_, name, threads));
+    // The threads of other lanes mostly sleep: the CPUs are for those that compute.
+    const bool spins = lane == Lane::kCompute && threads <= base::usable_cpus();
+    pools_.push_back(std::make_unique<WorkerPool>(
+        engine_, name, threads, spins ? WorkerPool::Idle::kSpin : WorkerPool::Idle::kSleep));
     queue.store(pools_.back().get());
   }
   return static_cast<WorkerPool&>(*queue.load());

@@ -28,7 +28,7 @@ Clock::time_point deadline_in(std::chrono::milliseconds limit) {
 /// Ends an asynchronous operation together with its callable: whoever is last.
 struct ThreadedEngine::OpCompletion final : AsyncState {
   OpCompletion(std::shared_ptr<EngineCore> owner, Operation& op)
-      : AsyncState(std::move(owner), op.name, op.sequence, op.device), operation(op) {}
+      : AsyncState(std::move(owner), op.name.str(), op.sequence, op.device), operation(op) {}
 
   void complete(std::exception_ptr error) override {
     operation.failed = std::move(error);
@@ -52,7 +52,10 @@ ThreadedEngine::ThreadedEngine(const EngineOptions& options)
       trace_(options.trace),
       router_(*this) {}
 
-ThreadedEngine::~ThreadedEngine() { router_.stop(); }
+ThreadedEngine::~ThreadedEngine() {
+  router_.stop();
+  if (Operation* const unused = unused_.load()) tracker_.put_unused(*unused);
+}
 
 bool ThreadedEngine::admit(AdmissionMode mode) {
   const bool inside = OperationScope::current() != nullptr;
@@ -60,22 +63,16 @@ bool ThreadedEngine::admit(AdmissionMode mode) {
 }
 
 std::unique_ptr<Operation> ThreadedEngine::new_operation() {
-  {
-    const std::lock_guard lock(free_lock_);
-    if (!free_operations_.empty()) {
-      std::unique_ptr<Operation> op = std::move(free_operations_.back());
-      free_operations_.pop_back();
-      return op;
+  Operation* op = unused_.exchange(nullptr, std::memory_order_acquire);
+  if (op == nullptr) op = tracker_.take_unused();
+  if (op == nullptr) return std::make_unique<Operation>();
+  if (Operation* const rest = std::exchange(op->next_ready, nullptr)) {
+    Operation* none = nullptr;
+    if (!unused_.compare_exchange_strong(none, rest, std::memory_order_release)) {
+      tracker_.put_unused(*rest);
     }
   }
-  return std::make_unique<Operation>();
-}
-
-void ThreadedEngine::recycle(Operation& op) {
-  std::destroy_at(&op);
-  std::construct_at(&op);
-  const std::lock_guard lock(free_lock_);
-  free_operations_.emplace_back(&op);
+  return std::unique_ptr<Operation>(op);
 }
 
 std::uint64_t ThreadedEngine::submit(Submission&& submission) {
@@ -83,8 +80,9 @@ std::uint64_t ThreadedEngine::submit(Submission&& submission) {
   ReadyList ready;
   try {
     std::unique_ptr<Operation> op = new_operation();
+    op->begin(submission.reads.size() + submission.mutates.size());
     const PushOptions& options = submission.options;
-    op->name = options.name;
+    op->name.assign(options.name);
     op->device = options.device;
     op->lane = options.lane;
     op->priority = options.priority;
@@ -94,6 +92,8 @@ std::uint64_t ThreadedEngine::submit(Submission&& submission) {
     op->task = std::move(submission.task);
     op->async_task = std::move(submission.async_task);
     op->is_async = static_cast<bool>(op->async_task);
+    op->queue = nullptr;
+    op->on_stream = op->follows_issued = false;
     op->parts.store(2, std::memory_order_relaxed);
     const bool is_free = op->kind == Submission::Kind::kDelete;
     if ((op->task || op->is_async) && !(is_free && op->brief)) {
@@ -118,8 +118,7 @@ std::uint64_t ThreadedEngine::submit(Submission&& submission) {
 
 void ThreadedEngine::dispatch(ReadyList& ready) {
   while (Operation* op = ready.pop()) {
-    const std::int64_t now = tracing() ? now_ns() : 0;
-    op->ready_at = now;
+    if (tracing()) op->ready_at = now_ns();
     if (op->queue == nullptr) {
       execute(*op);
       finish(*op, ready);
@@ -129,9 +128,9 @@ void ThreadedEngine::dispatch(ReadyList& ready) {
     ReadyList batch;
     batch.push(*op);
     while (ready.front() != nullptr && ready.front()->queue == &queue) {
-      op = ready.pop();
-      op->ready_at = now;
-      batch.push(*op);
+      Operation* const next = ready.pop();
+      next->ready_at = op->ready_at;
+      batch.push(*next);
     }
     queue.submit(batch);
   }
@@ -186,7 +185,7 @@ void ThreadedEngine::call_async(Operation& op, RunContext& context) {
     case AsyncState::Abandoned::kDropped:
       break;
     case AsyncState::Abandoned::kUsed:
-      report(OpError(op.name, op.sequence, op.device, std::exchange(op.thrown, nullptr)));
+      report(OpError(op.name.str(), op.sequence, op.device, std::exchange(op.thrown, nullptr)));
       break;
   }
 }
@@ -216,15 +215,15 @@ void ThreadedEngine::end(Operation& op, ReadyList& ready) {
   } else if (const std::exception_ptr error = op.thrown != nullptr ? op.thrown : op.failed) {
     outcome = Outcome::kFailed;
     poison = std::make_shared<Failure>(
-        Failure{op.sequence, OpError(op.name, op.sequence, op.device, error)});
+        Failure{op.sequence, OpError(op.name.str(), op.sequence, op.device, error)});
     errors_.add(poison);
     failed_.fetch_add(1, std::memory_order_relaxed);
   } else {
-    completed_.fetch_add(1, std::memory_order_relaxed);
+    completed_.add();
   }
   if (tracing()) keep_record(op, outcome);
+  op.thrown = op.failed = nullptr;
   tracker_.done(op, poison, ready);
-  recycle(op);
 }
 
 void ThreadedEngine::keep_record(const Operation& op, Outcome outcome) {
@@ -232,7 +231,7 @@ void ThreadedEngine::keep_record(const Operation& op, Outcome outcome) {
   const auto or_done = [done](std::int64_t time) { return time != 0 ? time : done; };
   OpRecord record;
   record.sequence = op.sequence;
-  record.name = op.name;
+  record.name = op.name.str();
   record.device = op.device;
   record.lane = op.lane;
   record.outcome = outcome;
@@ -273,7 +272,7 @@ ShutdownReport ThreadedEngine::shutdown(ShutdownMode mode, std::chrono::millisec
     abandoned_.store(true);
     tracker_.stop_waiters();
   }
-  report.completed = completed_.load();
+  report.completed = completed_.sum();
   report.failed = failed_.load();
   report.cancelled = cancelled_.load();
   return report;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/spin_mutex.h"
+#include "engine/base/thread_group.h"
 #include "engine/engine_core.h"
 #include "engine/failure.h"
 #include "engine/pending_limit.h"
@@ -52,7 +52,7 @@ class ThreadedEngine final : public EngineCore {
   void execute(Operation& op);
   /// After execute(): ends `op` unless its Completion or its issuer has to.
   void after_callable(Operation& op, ReadyList& ready);
-  /// Ends and destroys `op`. What becomes ready is added to `ready`.
+  /// Ends `op`, which is gone then. What becomes ready is added to `ready`.
   void finish(Operation& op, ReadyList& ready);
   /// Gives every operation of `ready` to its queue.
   void dispatch(ReadyList& ready);
@@ -61,7 +61,6 @@ class ThreadedEngine final : public EngineCore {
   struct OpCompletion;  // the AsyncState of this engine
 
   std::unique_ptr<Operation> new_operation();
-  void recycle(Operation& op);
   void call_async(Operation& op, RunContext& context);
   /// finish(), but `op` still counts as pending.
   void end(Operation& op, ReadyList& ready);
@@ -75,12 +74,12 @@ class ThreadedEngine final : public EngineCore {
   std::atomic<bool> halted_{false};
   std::atomic<bool> abandoned_{false};
 
-  std::atomic<std::uint64_t> completed_{0};
+  base::Counter completed_;
   std::atomic<std::uint64_t> failed_{0};
   std::atomic<std::uint64_t> cancelled_{0};
 
-  base::SpinMutex free_lock_;
-  std::vector<std::unique_ptr<Operation>> free_operations_;
+  /// For pushes; linked by next_ready.
+  alignas(64) std::atomic<Operation*> unused_{nullptr};
 
   Router router_;  ///< last: its threads use everything above
 };

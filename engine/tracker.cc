@@ -52,13 +52,31 @@ void merge_token(std::vector<device::Token>& tokens, device::Token token) {
 }
 
 std::string_view call_name(const Operation& op) {
-  return op.kind == Submission::Kind::kRun ? std::string_view("Engine::push") : op.name;
+  return op.kind == Submission::Kind::kRun ? "Engine::push" : std::string_view(op.name);
 }
 
 }  // namespace
 
 Tracker::~Tracker() {
   while (free_epochs_ != nullptr) delete std::exchange(free_epochs_, free_epochs_->newer);
+  Operation* unused = unused_.load();
+  while (unused != nullptr) delete std::exchange(unused, unused->next_ready);
+}
+
+Operation* Tracker::take_unused() {
+  if (unused_.load(std::memory_order_relaxed) == nullptr) return nullptr;
+  const std::lock_guard lock(lock_);
+  Operation* const first = unused_.load(std::memory_order_relaxed);
+  unused_.store(nullptr, std::memory_order_relaxed);
+  return first;
+}
+
+void Tracker::put_unused(Operation& first) {
+  Operation* last = &first;
+  while (last->next_ready != nullptr) last = last->next_ready;
+  const std::lock_guard lock(lock_);
+  last->next_ready = unused_.load(std::memory_order_relaxed);
+  unused_.store(&first, std::memory_order_relaxed);
 }
 
 void Tracker::reserve_epochs(std::size_t count) {
@@ -76,9 +94,6 @@ Epoch& Tracker::take_epoch() {
 }
 
 std::uint64_t Tracker::push(Operation& op, VarList reads, VarList mutates, ReadyList& ready) {
-  if (reads.size() + mutates.size() > Operation::kInlineAccesses) {
-    op.more_accesses = std::make_unique<Access[]>(reads.size() + mutates.size());
-  }
   const OperationScope* parent = OperationScope::of(engine_);
   const std::lock_guard lock(lock_);
   for (std::size_t i = 0; i < mutates.size(); ++i) {
@@ -114,9 +129,7 @@ void Tracker::add_read(Operation& op, Access& access, VarState& var) {
   if (var.newest == nullptr) var.newest = &take_epoch();
   if (var.accesses++ == 0) retain(&var);
   Epoch& epoch = *var.newest;
-  access.operation = &op;
-  access.var = &var;
-  access.epoch = &epoch;
+  access = {.operation = &op, .var = &var, .epoch = &epoch};
   link_reader(epoch, access);
   ++epoch.unissued_readers;
   access.granted = write_suffices(epoch, op);
@@ -127,10 +140,7 @@ void Tracker::add_write(Operation& op, Access& access, VarState& var) {
   if (var.accesses++ == 0) retain(&var);
   Epoch* older = var.newest;
   Epoch& epoch = take_epoch();
-  access.operation = &op;
-  access.var = &var;
-  access.epoch = &epoch;
-  access.write = true;
+  access = {.operation = &op, .var = &var, .epoch = &epoch, .write = true};
   epoch.writer = &access;
   epoch.write_issued = epoch.write_done = false;
   var.newest = &epoch;
@@ -240,6 +250,8 @@ void Tracker::done(Operation& op, const FailurePtr& poison, ReadyList& ready) {
       }
     }
   }
+  op.next_ready = unused_.load(std::memory_order_relaxed);
+  unused_.store(&op, std::memory_order_relaxed);
 }
 
 void Tracker::end_read(Access& access, ReadyList& ready) {
@@ -362,7 +374,7 @@ std::string Tracker::describe_writer(VarState* var) const {
     return who + ", which has no pending writer";
   }
   const Operation& writer = *var->newest->writer->operation;
-  return who + ", to be written by '" + (writer.name.empty() ? "operation" : writer.name) + "' #" +
+  return who + ", to be written by '" + (writer.name.empty() ? "operation" : writer.name.str()) + "' #" +
          std::to_string(writer.sequence);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -61,9 +62,14 @@ class Tracker {
   /// The poison that `op` meets, or null. Final once everything that `op` waits for is done.
   static FailurePtr inherited(const Operation& op);
 
-  /// Ends `op`, which may be destroyed afterwards; `poison` is what its variables carry from now
-  /// on, null for none.
+  /// Ends `op`, which may be used for another one afterwards; `poison` is what its variables carry
+  /// from now on, null for none.
   void done(Operation& op, const FailurePtr& poison, ReadyList& ready);
+
+  /// Operations that have ended, linked by next_ready, or null. The caller owns them.
+  Operation* take_unused();
+  /// Gives such back.
+  void put_unused(Operation& first);
 
   /// Blocks until the writes of `var` (and the reads) pushed so far are done. Returns its poison.
   /// Throws EngineStopped if stop_waiters() was called meanwhile.
@@ -99,6 +105,8 @@ class Tracker {
   Waiter* all_waiters_ = nullptr;      ///< of wait_for_all()
   std::vector<Epoch*> waited_epochs_;  ///< those with waiters
   bool stopped_ = false;
+  /// Written under lock_, but may be looked at without.
+  std::atomic<Operation*> unused_{nullptr};
   Epoch* free_epochs_ = nullptr;  ///< linked by Epoch::newer
   std::size_t free_epoch_count_ = 0;
 };

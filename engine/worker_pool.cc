@@ -1,6 +1,7 @@
 #include "engine/worker_pool.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "engine/base/thread.h"
@@ -9,12 +10,11 @@
 namespace heddle::detail {
 namespace {
 
-/// The pool that the calling thread works for, or null.
-thread_local const WorkerPool* t_pool = nullptr;
+/// As long as it takes to wake a thread: who sleeps sooner pays more than it saves.
+constexpr std::chrono::microseconds kSpin{20};
 
-/// True while that thread has ended its item and hands on what it made ready: it will take one of
-/// those itself, so one thread less needs to be woken.
-thread_local bool t_takes_next = false;
+/// Operations that a worker may run ahead of its batch.
+constexpr std::uint64_t kMaxKept = ReadyQueue::kPatience;
 
 }  // namespace
 
@@ -23,17 +23,14 @@ struct WorkerPool::StreamItem : ReadyNode {
   device::Work work;
 };
 
-WorkerPool::WorkerPool(ThreadedEngine& engine, std::string name, int threads)
-    : engine_(engine), name_(std::move(name)), thread_count_(threads) {
-  start_threads();
-}
-
-WorkerPool::~WorkerPool() { stop(); }
-
-void WorkerPool::start_threads() {
+WorkerPool::WorkerPool(ThreadedEngine& engine, std::string name, int threads, Idle idle)
+    : engine_(engine), name_(std::move(name)), idle_(idle) {
+  for (int i = 0; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
   try {
-    for (int i = 0; i < thread_count_; ++i) {
-      threads_.push_back(base::start_thread(name_ + "-" + std::to_string(i), [this] { work(); }));
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      Worker& worker = *workers_[i];
+      worker.thread =
+          base::start_thread(name_ + "-" + std::to_string(i), [this, &worker] { work(worker); });
     }
   } catch (...) {
     stop();
@@ -41,31 +38,50 @@ void WorkerPool::start_threads() {
   }
 }
 
+WorkerPool::~WorkerPool() { stop(); }
+
 void WorkerPool::stop() {
   {
     const std::lock_guard lock(mutex_);
-    stopping_ = true;
+    stopping_.store(true);
+    wakes_.fetch_add(1);
   }
-  ready_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
+  wakes_.notify_all();
+  for (const auto& worker : workers_) {
+    if (worker->thread.joinable()) worker->thread.join();
+  }
+}
+
+void WorkerPool::add(ReadyNode& node) {
+  queue_.push(node);
+  if (!has_batched_) return;
+  const bool is_urgent = workers_.size() == 1 ? goes_before(node, last_batched_)
+                                              : node.priority > last_batched_.priority;
+  if (is_urgent) urgent_.store(urgent_.load(std::memory_order_relaxed) + 1);
+}
+
+bool WorkerPool::claim_sleeper() {
+  has_work_.store(!queue_.empty(), std::memory_order_relaxed);
+  if (queue_.empty() || sleeping_ == 0 || searching_ != 0) return false;
+  --sleeping_;
+  ++searching_;
+  ++woken_;
+  wakes_.fetch_add(1, std::memory_order_relaxed);
+  return true;
 }
 
 void WorkerPool::submit(ReadyList operations) {
-  std::size_t count = 0;
+  bool wakes = false;
   {
     const std::lock_guard lock(mutex_);
-    for (Operation* op = operations.pop(); op != nullptr; op = operations.pop()) {
-      queue_.push(*op);
-      ++count;
-    }
-    count = claim_idle(count);
+    while (Operation* const op = operations.pop()) add(*op);
+    wakes = claim_sleeper();
   }
-  wake(count);
+  if (wakes) wake();
 }
 
 void WorkerPool::execute(const device::Work& work) {
-  std::size_t count = 0;
+  bool wakes = false;
   {
     const std::lock_guard lock(mutex_);
     if (free_items_.empty()) free_items_.push_back(std::make_unique<StreamItem>());
@@ -75,64 +91,175 @@ void WorkerPool::execute(const device::Work& work) {
     item->priority = work.priority;
     item->sequence = work.sequence;
     item->work = work;
-    queue_.push(*item);
-    count = claim_idle(1);
+    add(*item);
+    wakes = claim_sleeper();
   }
-  wake(count);
+  if (wakes) wake();
 }
 
-std::size_t WorkerPool::claim_idle(std::size_t items) {
-  if (t_takes_next && t_pool == this) {
-    t_takes_next = false;
-    --items;
+void WorkerPool::return_batch(Worker& me) {
+  for (; me.next < me.count; ++me.next) {
+    if (ReadyNode* const node = me.batch[me.next].exchange(nullptr)) queue_.put_back(*node);
   }
-  const std::size_t claimed = std::min(items, idle_);
-  idle_ -= claimed;
-  woken_ += claimed;
-  return claimed;
 }
 
-void WorkerPool::wake(std::size_t threads) {
-  for (std::size_t i = 0; i < threads; ++i) ready_.notify_one();
+ReadyNode* WorkerPool::from_batch(Worker& me) {
+  if (me.next == me.count) return nullptr;
+  if (urgent_.load(std::memory_order_relaxed) != me.urgent) {
+    const std::lock_guard lock(mutex_);
+    return_batch(me);
+    return nullptr;
+  }
+  me.kept = 0;
+  while (me.next < me.count) {
+    if (ReadyNode* const node = me.batch[me.next++].exchange(nullptr)) return node;
+  }
+  return nullptr;
 }
 
-ReadyNode* WorkerPool::next() {
+ReadyNode* WorkerPool::take(Worker& me) {
+  ReadyNode* const first = queue_.pop();
+  if (first == nullptr || !queue_.in_order()) return first;
+  // Few, so that something is left for each of the others also if these take long.
+  const std::size_t count = std::min(kMaxBatch, queue_.size() / (2 * workers_.size()));
+  if (count == 0) return first;
+  for (std::size_t i = 0; i < count; ++i) {
+    ReadyNode* const node = queue_.pop();
+    last_batched_.priority = node->priority;
+    last_batched_.sequence = node->sequence;
+    me.batch[i].store(node, std::memory_order_release);
+  }
+  has_batched_ = true;
+  me.next = 0;
+  me.count = count;
+  me.urgent = urgent_.load(std::memory_order_relaxed);
+  return first;
+}
+
+ReadyNode* WorkerPool::steal(const Worker& me) {
+  for (const auto& worker : workers_) {
+    if (worker.get() == &me) continue;
+    for (std::size_t i = kMaxBatch; i-- > 0;) {
+      std::atomic<ReadyNode*>& place = worker->batch[i];
+      if (place.load(std::memory_order_relaxed) == nullptr) continue;
+      if (ReadyNode* const node = place.exchange(nullptr, std::memory_order_acquire)) return node;
+    }
+  }
+  return nullptr;
+}
+
+ReadyNode* WorkerPool::next(Worker& me) {
+  if (ReadyNode* const node = from_batch(me)) return node;
+  return search(me);
+}
+
+ReadyNode* WorkerPool::search(Worker& me) {
   std::unique_lock lock(mutex_);
-  while (true) {
-    if (ReadyNode* node = queue_.pop()) return node;
-    if (stopping_) return nullptr;
-    ++idle_;
-    ready_.wait(lock, [this] { return woken_ > 0 || stopping_; });
-    if (woken_ > 0) --woken_;
+  bool searching = false;
+  bool has_spun = idle_ == Idle::kSleep;
+  for (;;) {
+    ReadyNode* node = take(me);
+    if (node == nullptr) node = steal(me);
+    if (node != nullptr || stopping_.load(std::memory_order_relaxed)) {
+      if (searching) --searching_;
+      const bool wakes = claim_sleeper();
+      lock.unlock();
+      if (wakes) wake();
+      return node;
+    }
+    has_work_.store(false, std::memory_order_relaxed);
+    if (!has_spun) {
+      has_spun = true;
+      if (!std::exchange(searching, true)) ++searching_;
+      lock.unlock();
+      spin();
+      lock.lock();
+      continue;
+    }
+    if (std::exchange(searching, false)) --searching_;
+    sleep(lock);
+    searching = !stopping_.load(std::memory_order_relaxed);
+    has_spun = idle_ == Idle::kSleep;
   }
 }
 
-void WorkerPool::work() {
-  t_pool = this;
-  while (ReadyNode* node = next()) run(*node);
+void WorkerPool::spin() const {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + kSpin;
+  do {
+    for (int i = 0; i < 8; ++i) {
+      if (has_work_.load(std::memory_order_relaxed)) return;
+      if (stopping_.load(std::memory_order_relaxed)) return;
+      base::cpu_relax();
+    }
+  } while (Clock::now() < end);
 }
 
-void WorkerPool::run(ReadyNode& node) {
-  if (node.is_operation) {
-    auto& op = static_cast<Operation&>(node);
+/// Returns as a searching worker, unless the pool is being stopped.
+void WorkerPool::sleep(std::unique_lock<base::SpinMutex>& lock) {
+  ++sleeping_;
+  while (woken_ == 0) {
+    if (stopping_.load(std::memory_order_relaxed)) return;
+    const std::uint32_t seen = wakes_.load(std::memory_order_relaxed);
+    lock.unlock();
+    wakes_.wait(seen, std::memory_order_relaxed);
+    lock.lock();
+  }
+  --woken_;
+}
+
+void WorkerPool::work(Worker& me) {
+  while (ReadyNode* const node = next(me)) run(me, *node);
+}
+
+void WorkerPool::run(Worker& me, ReadyNode& first) {
+  ReadyNode* node = &first;
+  while (node != nullptr && node->is_operation) {
+    auto& op = static_cast<Operation&>(*node);
     ReadyList ready;
     engine_.execute(op);
-    t_takes_next = true;
     engine_.after_callable(op, ready);
+    Operation* const mine = ready.take_first_of(*this);
     engine_.dispatch(ready);
-    t_takes_next = false;
-    return;
+    node = mine != nullptr ? keep_or_queue(me, *mine) : nullptr;
   }
-  auto& item = static_cast<StreamItem&>(node);
+  if (node == nullptr) return;
+  auto& item = static_cast<StreamItem&>(*node);
   const device::Work work = item.work;
   {
     const std::lock_guard lock(mutex_);
     free_items_.emplace_back(&item);
   }
   work.run(work.argument);
-  t_takes_next = true;
   work.finished(work.argument);
-  t_takes_next = false;
+}
+
+ReadyNode* WorkerPool::keep_or_queue(Worker& me, Operation& op) {
+  if (engine_.tracing()) op.ready_at = now_ns();
+  const bool batch_is_current = urgent_.load(std::memory_order_relaxed) == me.urgent;
+  while (me.next < me.count && batch_is_current && me.kept < kMaxKept) {
+    ReadyNode* const other = me.batch[me.next].exchange(nullptr);
+    if (other == nullptr) {  // stolen
+      ++me.next;
+      continue;
+    }
+    const bool goes_first = goes_before(op, *other);
+    me.batch[me.next].store(other, std::memory_order_release);
+    if (!goes_first) break;
+    ++me.kept;
+    return &op;
+  }
+  if (me.next == me.count && !has_work_.load(std::memory_order_relaxed)) return &op;
+  ReadyNode* node = nullptr;
+  bool wakes = false;
+  {
+    const std::lock_guard lock(mutex_);
+    add(op);
+    if (me.next == me.count) node = queue_.pop();
+    wakes = claim_sleeper();
+  }
+  if (wakes) wake();
+  return node;
 }
 
 }  // namespace heddle::detail
