@@ -151,7 +151,7 @@ void NaiveEngine::run(Operation operation) {
 
 std::exception_ptr NaiveEngine::call(Operation& operation, bool skip) {
   const OperationScope scope(this, operation.name, operation.sequence, operation.options.device,
-                             operation.options.lane, 0);
+                             operation.options.lane, nullptr);
   RunContext context{operation.options.device, operation.options.lane, operation.sequence, this};
   if (operation.async_task && !skip) return call_async(operation, context);
   std::exception_ptr error;

@@ -16,16 +16,26 @@
 namespace heddle::detail {
 
 class LaneQueue;
+struct Generation;
 
 /// An operation from its push to its end; then it is used for another one.
 ///
-/// Who may touch what: the pushing thread everything until Tracker::push; then the tracker's lock
-/// guards the section "dependencies", the queue's lock the ReadyNode, and the thread that runs the
-/// operation owns the rest.
-struct Operation : ReadyNode {
+/// Who may touch what: the pushing thread everything until Tracker::push; then the locks of its
+/// variables guard the accesses, the queue's lock the ReadyNode, and the thread that runs the
+/// operation owns the rest, but for what is atomic.
+struct alignas(64) Operation : ReadyNode {
   static constexpr std::size_t kInlineAccesses = 4;
+  /// What every operation uses lies together, at the front.
+  static constexpr std::size_t kHotBytes = 256;
+
+  enum class Stage : std::uint8_t {
+    kPushed,
+    kIssued,      ///< it stands in the order of its stream
+    kEndedEarly,  ///< its stream was done with it before it counted as issued
+  };
 
   // What was pushed.
+  LaneQueue* queue = nullptr;  ///< where it runs; null: inline, by whoever makes it ready
   Device device;
   Lane lane = Lane::kCompute;
   Submission::Kind kind = Submission::Kind::kRun;
@@ -35,28 +45,29 @@ struct Operation : ReadyNode {
   bool on_stream = false;  ///< `queue` issues to a stream
   /// Released when what it waits for is issued, not only when that is done.
   bool follows_issued = false;
-  LaneQueue* queue = nullptr;  ///< where it runs; null: inline, by whoever makes it ready
+  bool cancelled = false;  ///< skipped because of kCancel
   Task task;
-  AsyncTask async_task;
-  OpName name;
 
   // Dependencies.
-  bool issued = false;
-  bool ended_early = false;  ///< its stream was done with it before it counted as issued
-  std::uint32_t access_count = 0;
-  std::uint32_t not_granted = 0;
-  std::uint64_t generation = 0;
-  Operation* next_ready = nullptr;  ///< also links unused operations
-  device::Token token;              ///< once issued
   std::array<Access, kInlineAccesses> inline_accesses;
+  Operation* next_ready = nullptr;
+  Generation* generation = nullptr;
+  std::uint32_t access_count = 0;
+  /// What holds it back: its accesses that are not granted, and one while it is being pushed.
+  std::atomic<std::uint32_t> not_granted{0};
+  std::atomic<Stage> stage{Stage::kPushed};
   std::unique_ptr<Access[]> more_accesses;  ///< used instead if there are more
   std::size_t more_capacity = 0;
 
-  // Running.
-  bool cancelled = false;     ///< skipped because of kCancel
-  std::atomic<int> parts{0};  ///< of an asynchronous operation: callable, completion
+  // Of few: null and 0 in others.
   std::exception_ptr thrown;  ///< by the callable
   std::exception_ptr failed;  ///< by the Completion
+  device::Token token;        ///< once issued
+  AsyncTask async_task;
+  std::atomic<int> parts{0};  ///< of an asynchronous operation: callable, completion
+  OpName name;
+
+  // If traced.
   std::int64_t pushed_at = 0;
   std::int64_t ready_at = 0;
   std::int64_t issued_at = 0;
@@ -69,11 +80,8 @@ struct Operation : ReadyNode {
       more_capacity = count;
     }
     in_more_accesses_ = count > kInlineAccesses;
-    access_count = 0;
-    not_granted = 0;
-    issued = ended_early = cancelled = false;
-    token = {};
-    pushed_at = ready_at = issued_at = started_at = 0;
+    stage.store(Stage::kPushed, std::memory_order_relaxed);
+    cancelled = false;
   }
 
   Access* accesses() { return in_more_accesses_ ? more_accesses.get() : inline_accesses.data(); }

@@ -15,6 +15,7 @@ class Backend;
 namespace heddle::detail {
 
 class EngineCore;
+struct Generation;
 
 /// Marks the calling thread as being inside an operation for as long as the object lives.
 ///
@@ -25,7 +26,7 @@ class EngineCore;
 class OperationScope {
  public:
   OperationScope(const EngineCore* engine, std::string_view name, std::uint64_t sequence,
-                 Device device, Lane lane, std::uint64_t generation);
+                 Device device, Lane lane, Generation* generation);
   /// Closes the blocks that were opened.
   ~OperationScope();
   OperationScope(const OperationScope&) = delete;
@@ -43,7 +44,7 @@ class OperationScope {
   Device device() const { return device_; }
   Lane lane() const { return lane_; }
   /// Which wait_for_all() covers the operation, and so what it pushes.
-  std::uint64_t generation() const { return generation_; }
+  Generation* generation() const { return generation_; }
 
   /// Lets the operation touch `block` until it ends. Opening one twice is harmless.
   void open(device::Backend& backend, void* block, std::size_t bytes);
@@ -60,7 +61,7 @@ class OperationScope {
   std::uint64_t sequence_;
   Device device_;
   Lane lane_;
-  std::uint64_t generation_;
+  Generation* generation_;
   std::vector<Opened> opened_;
   OperationScope* outer_;
 };

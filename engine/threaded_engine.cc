@@ -54,7 +54,6 @@ ThreadedEngine::ThreadedEngine(const EngineOptions& options)
 
 ThreadedEngine::~ThreadedEngine() {
   router_.stop();
-  if (Operation* const unused = unused_.load()) tracker_.put_unused(*unused);
 }
 
 bool ThreadedEngine::admit(AdmissionMode mode) {
@@ -63,16 +62,8 @@ bool ThreadedEngine::admit(AdmissionMode mode) {
 }
 
 std::unique_ptr<Operation> ThreadedEngine::new_operation() {
-  Operation* op = unused_.exchange(nullptr, std::memory_order_acquire);
-  if (op == nullptr) op = tracker_.take_unused();
-  if (op == nullptr) return std::make_unique<Operation>();
-  if (Operation* const rest = std::exchange(op->next_ready, nullptr)) {
-    Operation* none = nullptr;
-    if (!unused_.compare_exchange_strong(none, rest, std::memory_order_release)) {
-      tracker_.put_unused(*rest);
-    }
-  }
-  return std::unique_ptr<Operation>(op);
+  const std::lock_guard lock(supply_lock_);
+  return std::unique_ptr<Operation>(supply_.take());
 }
 
 std::uint64_t ThreadedEngine::submit(Submission&& submission) {
@@ -90,11 +81,11 @@ std::uint64_t ThreadedEngine::submit(Submission&& submission) {
     op->overwrites = options.overwrites;
     op->brief = options.brief;
     op->task = std::move(submission.task);
-    op->async_task = std::move(submission.async_task);
-    op->is_async = static_cast<bool>(op->async_task);
+    op->is_async = static_cast<bool>(submission.async_task);
+    if (op->is_async) op->async_task = std::move(submission.async_task);
     op->queue = nullptr;
     op->on_stream = op->follows_issued = false;
-    op->parts.store(2, std::memory_order_relaxed);
+    if (op->is_async) op->parts.store(2, std::memory_order_relaxed);
     const bool is_free = op->kind == Submission::Kind::kDelete;
     if ((op->task || op->is_async) && !(is_free && op->brief)) {
       op->queue = &router_.find(op->device, op->lane);
@@ -150,8 +141,8 @@ void ThreadedEngine::execute(Operation& op) {
     call_async(op, context);
     return;
   }
-  op.parts.store(1, std::memory_order_relaxed);
-  if (skip) op.started_at = 0;
+  if (op.is_async) op.parts.store(1, std::memory_order_relaxed);
+  if (skip && tracing()) op.started_at = 0;
   try {
     if (!skip && op.task) op.task(context);
   } catch (...) {
@@ -159,7 +150,7 @@ void ThreadedEngine::execute(Operation& op) {
   }
   try {
     op.task.reset();
-    op.async_task.reset();
+    if (op.is_async) op.async_task.reset();
   } catch (...) {
     if (op.thrown == nullptr) op.thrown = std::current_exception();
   }
@@ -222,7 +213,9 @@ void ThreadedEngine::end(Operation& op, ReadyList& ready) {
     completed_.add();
   }
   if (tracing()) keep_record(op, outcome);
-  op.thrown = op.failed = nullptr;
+  if (op.thrown != nullptr || op.failed != nullptr) op.thrown = op.failed = nullptr;
+  if (op.on_stream) op.token = {};
+  if (tracing()) op.ready_at = op.issued_at = op.started_at = 0;
   tracker_.done(op, poison, ready);
 }
 

@@ -78,8 +78,8 @@ class ThreadedEngine final : public EngineCore {
   std::atomic<std::uint64_t> failed_{0};
   std::atomic<std::uint64_t> cancelled_{0};
 
-  /// For pushes; linked by next_ready.
-  alignas(64) std::atomic<Operation*> unused_{nullptr};
+  alignas(64) base::SpinLock supply_lock_;
+  base::Supply<Operation> supply_{tracker_.ended_operations()};  ///< guarded by it
 
   Router router_;  ///< last: its threads use everything above
 };

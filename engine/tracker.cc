@@ -26,15 +26,80 @@ bool is_over(const Epoch& epoch, const Waiter& waiter) {
 }
 
 void link_reader(Epoch& epoch, Access& access) {
-  access.previous = epoch.last_reader;
-  access.next = nullptr;
-  (epoch.last_reader != nullptr ? epoch.last_reader->next : epoch.readers) = &access;
-  epoch.last_reader = &access;
+  if (epoch.readers == nullptr) {
+    epoch.readers = access.previous = access.next = &access;
+    return;
+  }
+  Access& first = *epoch.readers;
+  access.previous = first.previous;
+  access.next = &first;
+  access.previous->next = first.previous = &access;
 }
 
 void unlink_reader(Epoch& epoch, Access& access) {
-  (access.previous != nullptr ? access.previous->next : epoch.readers) = access.next;
-  (access.next != nullptr ? access.next->previous : epoch.last_reader) = access.previous;
+  if (access.next == &access) {
+    epoch.readers = nullptr;
+    return;
+  }
+  access.previous->next = access.next;
+  access.next->previous = access.previous;
+  if (epoch.readers == &access) epoch.readers = access.next;
+}
+
+/// The reader after `access`, or null at the end of the ring.
+Access* next_reader(const Epoch& epoch, const Access& access) {
+  return access.next == epoch.readers ? nullptr : access.next;
+}
+
+void grant(Access& access, ReadyList& ready) {
+  access.granted = true;
+  Operation& op = *access.operation;
+  if (op.not_granted.fetch_sub(1, std::memory_order_acq_rel) == 1) ready.push(op);
+}
+
+void grant_readers(Epoch& epoch, ReadyList& ready) {
+  for (Access* access = epoch.readers; access != nullptr; access = next_reader(epoch, *access)) {
+    if (!access->granted && write_suffices(epoch, *access->operation)) grant(*access, ready);
+  }
+}
+
+void grant_newer_writer(Epoch& epoch, ReadyList& ready) {
+  if (epoch.newer == nullptr || epoch.newer->writer == nullptr) return;
+  Access& writer = *epoch.newer->writer;
+  if (writer.granted) return;
+  if (write_suffices(epoch, *writer.operation) && reads_suffice(epoch, *writer.operation)) {
+    grant(writer, ready);
+  }
+}
+
+void wake_waiters(Epoch& epoch) {
+  for (Waiter** link = &epoch.waiters; *link != nullptr;) {
+    Waiter& waiter = **link;
+    if (is_over(epoch, waiter)) {
+      *link = waiter.next;
+      waiter.epoch = nullptr;
+      waiter.poison = epoch.poison;
+      waiter.wake(Waiter::State::kDone);
+    } else {
+      link = &waiter.next;
+    }
+  }
+}
+
+/// False if it is in no list any more.
+bool unlink(Waiter& waiter) {
+  Waiter** link = &waiter.epoch->waiters;
+  while (*link != nullptr && *link != &waiter) link = &(*link)->next;
+  if (*link == nullptr) return false;
+  *link = waiter.next;
+  return true;
+}
+
+/// Takes `epoch`, of which nothing is left to end, from the list of versions.
+Epoch* retire(Epoch& epoch) {
+  epoch.newer->older = nullptr;
+  epoch.poison = nullptr;
+  return &epoch;
 }
 
 /// Keeps of each stream the latest token only.
@@ -57,159 +122,128 @@ std::string_view call_name(const Operation& op) {
 
 }  // namespace
 
-Tracker::~Tracker() {
-  while (free_epochs_ != nullptr) delete std::exchange(free_epochs_, free_epochs_->newer);
-  Operation* unused = unused_.load();
-  while (unused != nullptr) delete std::exchange(unused, unused->next_ready);
-}
-
-Operation* Tracker::take_unused() {
-  if (unused_.load(std::memory_order_relaxed) == nullptr) return nullptr;
-  const std::lock_guard lock(lock_);
-  Operation* const first = unused_.load(std::memory_order_relaxed);
-  unused_.store(nullptr, std::memory_order_relaxed);
-  return first;
-}
-
-void Tracker::put_unused(Operation& first) {
-  Operation* last = &first;
-  while (last->next_ready != nullptr) last = last->next_ready;
-  const std::lock_guard lock(lock_);
-  last->next_ready = unused_.load(std::memory_order_relaxed);
-  unused_.store(&first, std::memory_order_relaxed);
-}
-
-void Tracker::reserve_epochs(std::size_t count) {
-  for (; free_epoch_count_ < count; ++free_epoch_count_) {
-    auto* epoch = new Epoch;
-    epoch->newer = std::exchange(free_epochs_, epoch);
+void Tracker::take_epochs(Operation& op, std::size_t count) {
+  std::size_t taken = 0;
+  try {
+    for (; taken < count; ++taken) op.accesses()[taken].epoch = epochs_.take();
+  } catch (...) {
+    put_back_epochs(op, 0, taken);
+    throw;
   }
 }
 
-Epoch& Tracker::take_epoch() {
-  Epoch& epoch = *free_epochs_;
-  free_epochs_ = std::exchange(epoch.newer, nullptr);
-  --free_epoch_count_;
-  return epoch;
+void Tracker::put_back_epochs(Operation& op, std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) epochs_.put(*op.accesses()[i].epoch);
 }
 
 std::uint64_t Tracker::push(Operation& op, VarList reads, VarList mutates, ReadyList& ready) {
   const OperationScope* parent = OperationScope::of(engine_);
-  const std::lock_guard lock(lock_);
+  const std::lock_guard order(order_lock_);
   for (std::size_t i = 0; i < mutates.size(); ++i) {
     check_usable(mutates[i], engine_.id(), call_name(op));
   }
   for (std::size_t i = 0; i < reads.size(); ++i) {
     check_usable(reads[i], engine_.id(), call_name(op));
   }
+  take_epochs(op, mutates.size());  // the last step that may throw
 
-  reserve_epochs(reads.size() + mutates.size());  // the last step that may throw
+  const std::uint64_t sequence = op.sequence = ++last_sequence_;
+  op.generation = parent != nullptr ? parent->generation() : &generations_.newest();
+  Generations::add(*op.generation);
 
-  op.sequence = ++last_sequence_;
-  op.generation = parent != nullptr ? parent->generation() : generations_.newest();
-  generations_.add(op.generation);
-
+  const auto most = static_cast<std::uint32_t>(reads.size() + mutates.size());
+  op.not_granted.store(most + 1, std::memory_order_relaxed);
+  std::uint32_t count = 0;
+  std::uint32_t granted = 0;
   // Mutated variables first: one that is also read counts as mutated.
   for (std::size_t i = 0; i < mutates.size(); ++i) {
     VarState& var = *mutates[i];
-    if (std::exchange(var.last_push, op.sequence) == op.sequence) continue;
-    add_write(op, op.accesses()[op.access_count++], var);
+    if (std::exchange(var.last_push, sequence) == sequence) continue;
+    if (add_write(op, op.accesses()[count++], var)) ++granted;
   }
+  put_back_epochs(op, count, mutates.size());  // of those named twice
   for (std::size_t i = 0; i < reads.size(); ++i) {
     VarState& var = *reads[i];
-    if (std::exchange(var.last_push, op.sequence) == op.sequence) continue;
-    add_read(op, op.accesses()[op.access_count++], var);
+    if (std::exchange(var.last_push, sequence) == sequence) continue;
+    if (add_read(op, op.accesses()[count++], var)) ++granted;
   }
+  op.access_count = count;
   if (op.kind == Submission::Kind::kDelete) mutates[0]->deleted = true;
-  if (op.not_granted == 0) ready.push(op);
-  return op.sequence;
+  if (granted == count) {  // nobody else is going to grant anything
+    ready.push(op);
+  } else {
+    const std::uint32_t settled = most - count + granted + 1;
+    if (op.not_granted.fetch_sub(settled, std::memory_order_acq_rel) == settled) ready.push(op);
+  }
+  return sequence;
 }
 
-void Tracker::add_read(Operation& op, Access& access, VarState& var) {
-  if (var.newest == nullptr) var.newest = &take_epoch();
+bool Tracker::add_read(Operation& op, Access& access, VarState& var) {
+  const std::lock_guard lock(var.lock);
   if (var.accesses++ == 0) retain(&var);
   Epoch& epoch = *var.newest;
   access = {.operation = &op, .var = &var, .epoch = &epoch};
   link_reader(epoch, access);
   ++epoch.unissued_readers;
-  access.granted = write_suffices(epoch, op);
-  if (!access.granted) ++op.not_granted;
+  return access.granted = write_suffices(epoch, op);
 }
 
-void Tracker::add_write(Operation& op, Access& access, VarState& var) {
+bool Tracker::add_write(Operation& op, Access& access, VarState& var) {
+  const std::lock_guard lock(var.lock);
   if (var.accesses++ == 0) retain(&var);
-  Epoch* older = var.newest;
-  Epoch& epoch = take_epoch();
+  Epoch& older = *var.newest;
+  Epoch& epoch = *access.epoch;
+  epoch = Epoch();
   access = {.operation = &op, .var = &var, .epoch = &epoch, .write = true};
   epoch.writer = &access;
   epoch.write_issued = epoch.write_done = false;
   var.newest = &epoch;
-  if (older == nullptr) {
-    access.granted = true;
-    return;
+  epoch.older = &older;
+  older.newer = &epoch;
+  access.granted = write_suffices(older, op) && reads_suffice(older, op);
+  if (older.write_done) {
+    epoch.poison = older.poison;
+    if (older.readers == nullptr) epochs_.put(*retire(older));
   }
-  if (older->write_done) epoch.inherited = older->poison;
-  access.granted = write_suffices(*older, op) && reads_suffice(*older, op);
-  if (!access.granted) ++op.not_granted;
-  epoch.older = older;
-  older->newer = &epoch;
-  if (older->write_done && older->readers == nullptr) retire(*older);
-}
-
-void Tracker::grant(Access& access, ReadyList& ready) {
-  access.granted = true;
-  if (--access.operation->not_granted == 0) ready.push(*access.operation);
-}
-
-void Tracker::grant_readers(Epoch& epoch, ReadyList& ready) {
-  for (Access* access = epoch.readers; access != nullptr; access = access->next) {
-    if (!access->granted && write_suffices(epoch, *access->operation)) grant(*access, ready);
-  }
-}
-
-void Tracker::grant_newer_writer(Epoch& epoch, ReadyList& ready) {
-  if (epoch.newer == nullptr || epoch.newer->writer == nullptr) return;
-  Access& writer = *epoch.newer->writer;
-  if (writer.granted) return;
-  if (write_suffices(epoch, *writer.operation) && reads_suffice(epoch, *writer.operation)) {
-    grant(writer, ready);
-  }
+  return access.granted;
 }
 
 bool Tracker::may_end(Operation& op) {
-  const std::lock_guard lock(lock_);
-  op.ended_early = !op.issued;
-  return op.issued;
+  auto expected = Operation::Stage::kPushed;
+  return !op.stage.compare_exchange_strong(expected, Operation::Stage::kEndedEarly);
 }
 
 bool Tracker::issued(Operation& op, ReadyList& ready) {
-  const std::lock_guard lock(lock_);
-  if (op.ended_early) return false;
-  op.issued = true;
-  for (std::size_t i = 0; i < op.access_count; ++i) {
+  if (op.stage.load() == Operation::Stage::kEndedEarly) return false;
+  // Until the stage says so nobody ends `op`.
+  for (std::uint32_t i = 0; i < op.access_count; ++i) {
     Access& access = op.accesses()[i];
+    const std::lock_guard lock(access.var->lock);
     Epoch& epoch = *access.epoch;
     if (access.write) {
       epoch.write_issued = true;
       grant_readers(epoch, ready);
     } else {
       --epoch.unissued_readers;
+      access.issued = true;
     }
     grant_newer_writer(epoch, ready);
   }
-  return true;
+  auto expected = Operation::Stage::kPushed;
+  return op.stage.compare_exchange_strong(expected, Operation::Stage::kIssued);
 }
 
 void Tracker::waits(const Operation& op, std::vector<device::Token>& tokens) {
   tokens.clear();
-  const std::lock_guard lock(lock_);
-  for (std::size_t i = 0; i < op.access_count; ++i) {
+  for (std::uint32_t i = 0; i < op.access_count; ++i) {
     const Access& access = op.accesses()[i];
+    const std::lock_guard lock(access.var->lock);
     const Epoch* epoch = access.write ? access.epoch->older : access.epoch;
     if (epoch == nullptr) continue;
     if (epoch->writer != nullptr) merge_token(tokens, epoch->writer->operation->token);
     if (!access.write) continue;
-    for (const Access* reader = epoch->readers; reader != nullptr; reader = reader->next) {
+    for (const Access* reader = epoch->readers; reader != nullptr;
+         reader = next_reader(*epoch, *reader)) {
       merge_token(tokens, reader->operation->token);
     }
   }
@@ -218,164 +252,146 @@ void Tracker::waits(const Operation& op, std::vector<device::Token>& tokens) {
 FailurePtr Tracker::inherited(const Operation& op) {
   if (op.kind != Submission::Kind::kRun) return nullptr;
   FailurePtr first;
-  for (std::size_t i = 0; i < op.access_count; ++i) {
+  for (std::uint32_t i = 0; i < op.access_count; ++i) {
     const Access& access = op.accesses()[i];
-    if (!access.write) {
-      first = earlier(first, access.epoch->poison);
-    } else if (!op.overwrites) {
-      first = earlier(first, access.epoch->inherited);
-    }
+    const FailurePtr& poison = access.epoch->poison;
+    if (poison != nullptr && !(access.write && op.overwrites)) first = earlier(first, poison);
   }
   return first;
 }
 
 void Tracker::done(Operation& op, const FailurePtr& poison, ReadyList& ready) {
-  const std::lock_guard lock(lock_);
-  for (std::size_t i = 0; i < op.access_count; ++i) {
-    Access& access = op.accesses()[i];
-    if (access.write) {
-      end_write(access, poison, ready);
-    } else {
-      end_read(access, ready);
-    }
+  for (std::uint32_t i = 0; i < op.access_count; ++i) {
+    end_access(op.accesses()[i], poison, ready);
   }
-  if (generations_.remove(op.generation)) {
-    for (Waiter** link = &all_waiters_; *link != nullptr;) {
-      Waiter& waiter = **link;
-      if (generations_.ended(waiter.generation)) {
-        *link = waiter.next;
-        waiter.wake(Waiter::State::kDone);
-      } else {
-        link = &waiter.next;
-      }
-    }
-  }
-  op.next_ready = unused_.load(std::memory_order_relaxed);
-  unused_.store(&op, std::memory_order_relaxed);
+  Generation& generation = *op.generation;
+  ended_operations_.put(op);
+  generations_.end(generation);
 }
 
-void Tracker::end_read(Access& access, ReadyList& ready) {
+void Tracker::end_access(Access& access, const FailurePtr& poison, ReadyList& ready) {
+  VarState& var = *access.var;
+  Epoch* retired = nullptr;
+  bool is_last = false;
+  {
+    const std::lock_guard lock(var.lock);
+    retired = access.write ? end_write(access, poison, ready) : end_read(access, ready);
+    is_last = --var.accesses == 0;
+  }
+  if (retired != nullptr) retired_epochs_.put(*retired);
+  if (is_last) release(&var);
+}
+
+Epoch* Tracker::end_read(Access& access, ReadyList& ready) {
   Epoch& epoch = *access.epoch;
   unlink_reader(epoch, access);
-  if (!access.operation->issued) --epoch.unissued_readers;
+  if (!access.issued) --epoch.unissued_readers;
   if (epoch.waiters != nullptr) wake_waiters(epoch);
   grant_newer_writer(epoch, ready);
-  if (epoch.newer != nullptr && epoch.write_done && epoch.readers == nullptr) retire(epoch);
-  release_access(*access.var);
+  const bool is_over = epoch.newer != nullptr && epoch.write_done && epoch.readers == nullptr;
+  return is_over ? retire(epoch) : nullptr;
 }
 
-void Tracker::end_write(Access& access, const FailurePtr& poison, ReadyList& ready) {
+Epoch* Tracker::end_write(Access& access, const FailurePtr& poison, ReadyList& ready) {
   Epoch& epoch = *access.epoch;
-  VarState& var = *access.var;
-  if (access.operation->kind != Submission::Kind::kClear) ++var.version;
+  if (access.operation->kind != Submission::Kind::kClear) ++access.var->version;
   epoch.writer = nullptr;
   epoch.write_issued = epoch.write_done = true;
   epoch.poison = poison;
-  epoch.inherited = nullptr;
-  if (epoch.newer != nullptr) epoch.newer->inherited = poison;
+  if (epoch.newer != nullptr) epoch.newer->poison = poison;
   if (epoch.waiters != nullptr) wake_waiters(epoch);
   grant_readers(epoch, ready);
   grant_newer_writer(epoch, ready);
-  if (epoch.newer != nullptr && epoch.readers == nullptr) retire(epoch);
-  release_access(var);
-}
-
-void Tracker::retire(Epoch& epoch) {
-  epoch.newer->older = nullptr;
-  epoch = Epoch{};
-  epoch.newer = std::exchange(free_epochs_, &epoch);
-  ++free_epoch_count_;
-}
-
-void Tracker::release_access(VarState& var) {
-  if (--var.accesses == 0) release(&var);
-}
-
-void Tracker::wake_waiters(Epoch& epoch) {
-  for (Waiter** link = &epoch.waiters; *link != nullptr;) {
-    Waiter& waiter = **link;
-    if (is_over(epoch, waiter)) {
-      *link = waiter.next;
-      waiter.poison = epoch.poison;
-      waiter.wake(Waiter::State::kDone);
-    } else {
-      link = &waiter.next;
-    }
-  }
-  if (epoch.waiters == nullptr) std::erase(waited_epochs_, &epoch);
+  return epoch.newer != nullptr && epoch.readers == nullptr ? retire(epoch) : nullptr;
 }
 
 FailurePtr Tracker::wait_for_var(VarState* var, bool reads_too) {
-  std::unique_lock lock(lock_);
-  check_usable(var, engine_.id(), "Engine::wait_for_var");
-  if (var->newest == nullptr) return nullptr;
-  Epoch& epoch = *var->newest;
   Waiter waiter;
   waiter.reads_too = reads_too;
-  waiter.last_sequence = last_sequence_;
-  if (is_over(epoch, waiter)) return epoch.poison;
-  check_not_stopped();
-  if (epoch.waiters == nullptr) waited_epochs_.push_back(&epoch);
-  waiter.next = std::exchange(epoch.waiters, &waiter);
-  block(waiter, lock);
+  waiter.var = var;
+  {
+    const std::lock_guard order(order_lock_);
+    check_usable(var, engine_.id(), "Engine::wait_for_var");
+    waiter.last_sequence = last_sequence_;
+    const std::lock_guard lock(var->lock);
+    if (is_over(*var->newest, waiter)) return var->newest->poison;
+  }
+  {
+    const std::lock_guard lock(waiters_mutex_);
+    if (stopped_.load()) throw_stopped();
+    waiters_.push_back(&waiter);
+  }
+  wait_blocking(waiter);
   return waiter.poison;
 }
 
-void Tracker::wait_for_all() {
-  std::unique_lock lock(lock_);
-  Waiter waiter;
-  waiter.generation = generations_.close();
-  if (generations_.ended(waiter.generation)) return;
-  check_not_stopped();
-  waiter.next = std::exchange(all_waiters_, &waiter);
-  block(waiter, lock);
-}
-
-void Tracker::block(Waiter& waiter, std::unique_lock<base::SpinMutex>& lock) {
-  lock.unlock();
-  const Waiter::State state = waiter.wait();
-  lock.lock();
+/// What was pushed since the caller looked may be waited for, too.
+void Tracker::wait_blocking(Waiter& waiter) {
+  auto state = Waiter::State::kDone;
+  {
+    std::unique_lock order(order_lock_);
+    std::unique_lock lock(waiter.var->lock);
+    waiter.epoch = waiter.var->newest;
+    waiter.last_sequence = last_sequence_;
+    order.unlock();
+    if (is_over(*waiter.epoch, waiter)) {
+      waiter.poison = waiter.epoch->poison;
+    } else if (stopped_.load()) {
+      state = Waiter::State::kStopped;
+    } else {
+      waiter.next = std::exchange(waiter.epoch->waiters, &waiter);
+      lock.unlock();
+      state = waiter.wait();
+      lock.lock();  // who woke it does not touch it any more
+    }
+  }
+  {
+    const std::lock_guard lock(waiters_mutex_);
+    std::erase(waiters_, &waiter);
+  }
   if (state == Waiter::State::kStopped) throw_stopped();
 }
 
-void Tracker::check_not_stopped() const {
-  if (stopped_) throw_stopped();
+void Tracker::wait_for_all() {
+  Waiter waiter;
+  {
+    const std::lock_guard order(order_lock_);
+    if (!generations_.begin_wait(waiter)) return;
+  }
+  if (stopped_.load()) generations_.stop();
+  const Waiter::State state = waiter.wait();
+  generations_.end_wait();
+  if (state == Waiter::State::kStopped) throw_stopped();
 }
 
 void Tracker::stop_waiters() {
-  const std::lock_guard lock(lock_);
-  stopped_ = true;
-  for (Epoch* epoch : waited_epochs_) {
-    while (epoch->waiters != nullptr) {
-      Waiter& waiter = *epoch->waiters;
-      epoch->waiters = waiter.next;
-      waiter.wake(Waiter::State::kStopped);
-    }
-  }
-  waited_epochs_.clear();
-  while (all_waiters_ != nullptr) {
-    Waiter& waiter = *all_waiters_;
-    all_waiters_ = waiter.next;
-    waiter.wake(Waiter::State::kStopped);
+  stopped_.store(true);
+  generations_.stop();
+  const std::lock_guard lock(waiters_mutex_);
+  for (Waiter* const waiter : waiters_) {
+    const std::lock_guard var_lock(waiter->var->lock);
+    if (waiter->epoch != nullptr && unlink(*waiter)) waiter->wake(Waiter::State::kStopped);
   }
 }
 
 std::uint64_t Tracker::version(VarState* var) const {
-  const std::lock_guard lock(lock_);
+  const std::lock_guard order(order_lock_);
   check_usable(var, engine_.id(), "Engine::version");
+  const std::lock_guard lock(var->lock);
   return var->version;
 }
 
 std::string Tracker::describe_writer(VarState* var) const {
-  const std::lock_guard lock(lock_);
+  const std::lock_guard order(order_lock_);
   check_usable(var, engine_.id(), "Engine::wait_for_var");
+  const std::lock_guard lock(var->lock);
   const std::string who = "variable '" + var->name + "'";
-  if (var->newest == nullptr || var->newest->writer == nullptr) {
+  if (var->newest->writer == nullptr) {
     return who + ", which has no pending writer";
   }
   const Operation& writer = *var->newest->writer->operation;
-  return who + ", to be written by '" + (writer.name.empty() ? "operation" : writer.name.str()) + "' #" +
-         std::to_string(writer.sequence);
+  return who + ", to be written by '" + (writer.name.empty() ? "operation" : writer.name.str()) +
+         "' #" + std::to_string(writer.sequence);
 }
 
 }  // namespace heddle::detail

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/spin_mutex.h"
+#include "engine/base/magazines.h"
+#include "engine/base/spin_lock.h"
 #include "engine/generations.h"
 #include "engine/operation.h"
 #include "engine/var_state.h"
@@ -24,22 +25,29 @@ namespace heddle::detail {
 ///  - one that follows_issued: only for these to be *issued*, that is to stand in some stream's
 ///    order; its stream then waits for their tokens (waits()), and the host is not involved.
 ///
-/// Thread safety: every member may be called from any thread. Each takes lock_ once, for a time
-/// that depends on the number of variables and of the operations that it makes ready only.
+/// Two kinds of locks: order_lock_ puts pushes in order, the lock of a variable guards its versions.
+/// Who ends an operation takes the locks of its variables only, one after the other.
 ///
-/// Invariants (under lock_):
-///  1. push() appends all accesses of an operation at once, so the order of accesses is that of
-///     the sequence numbers on every variable, and no cycle of waits can arise.
-///  2. op.not_granted counts the accesses that hold `op` back; who brings it to 0 puts `op` into
-///     a ReadyList, once.
-///  3. An operation that is done was granted on every access by operations that are done, or
-///     issued before it on streams that it waited for: so what it inherits is final.
-///  4. Epoch::inherited of the newer version equals Epoch::poison of the older once that is
-///     written.
+/// Thread safety: every member may be called from any thread. Locks are held for times that depend
+/// on the number of variables and of the operations that are made ready only.
+///
+/// Invariants:
+///  - Lock order: waiters_mutex_, order_lock_, then the lock of one variable at a time.
+///  - push() appends all accesses of an operation under order_lock_, so the order of accesses is
+///    that of the sequence numbers on every variable, and no cycle of waits can arise.
+///  - Each access is granted once, under its variable's lock. op.not_granted is lowered once per
+///    grant and once by push() when all accesses stand; who brings it to 0 puts `op` into a
+///    ReadyList. Lowering it releases, and bringing it to 0 acquires, what the earlier operations
+///    wrote.
+///  - An operation that is done was granted on every access by operations that are done, or
+///    issued before it on streams that it waited for: so what it inherits is final.
+///  - What a version inherits is in its poison before its write is granted, and stays there until
+///    the write ends.
+///  - A Waiter of a variable is in waiters_ from before it is linked to a version until its thread
+///    has been woken.
 class Tracker {
  public:
   explicit Tracker(const EngineCore& engine) : engine_(engine) {}
-  ~Tracker();
   Tracker(const Tracker&) = delete;
   Tracker& operator=(const Tracker&) = delete;
 
@@ -49,7 +57,7 @@ class Tracker {
   std::uint64_t push(Operation& op, VarList reads, VarList mutates, ReadyList& ready);
 
   /// `op` stands in the order of its stream at `op.token`: releases what may wait for it there.
-  /// False, and nothing released, if it has run to its end already: the caller ends it.
+  /// False if it has run to its end already: the caller ends it.
   bool issued(Operation& op, ReadyList& ready);
 
   /// `op` has run to its end on its stream. False if it is still being issued; then whoever
@@ -66,10 +74,8 @@ class Tracker {
   /// from now on, null for none.
   void done(Operation& op, const FailurePtr& poison, ReadyList& ready);
 
-  /// Operations that have ended, linked by next_ready, or null. The caller owns them.
-  Operation* take_unused();
-  /// Gives such back.
-  void put_unused(Operation& first);
+  /// Where done() leaves operations.
+  base::Magazines<Operation>& ended_operations() { return ended_operations_; }
 
   /// Blocks until the writes of `var` (and the reads) pushed so far are done. Returns its poison.
   /// Throws EngineStopped if stop_waiters() was called meanwhile.
@@ -83,32 +89,30 @@ class Tracker {
   std::string describe_writer(VarState* var) const;
 
  private:
-  void add_read(Operation& op, Access& access, VarState& var);
-  void add_write(Operation& op, Access& access, VarState& var);
-  void end_read(Access& access, ReadyList& ready);
-  void end_write(Access& access, const FailurePtr& poison, ReadyList& ready);
-  void grant(Access& access, ReadyList& ready);
-  void grant_readers(Epoch& epoch, ReadyList& ready);
-  void grant_newer_writer(Epoch& epoch, ReadyList& ready);
-  void retire(Epoch& epoch);
-  void release_access(VarState& var);
-  void wake_waiters(Epoch& epoch);
-  static void block(Waiter& waiter, std::unique_lock<base::SpinMutex>& lock);
-  void check_not_stopped() const;
-  void reserve_epochs(std::size_t count);
-  Epoch& take_epoch();
+  // True if the access is granted.
+  bool add_read(Operation& op, Access& access, VarState& var);
+  bool add_write(Operation& op, Access& access, VarState& var);
+  // The version that is of no use any more, or null.
+  static Epoch* end_read(Access& access, ReadyList& ready);
+  static Epoch* end_write(Access& access, const FailurePtr& poison, ReadyList& ready);
+  void end_access(Access& access, const FailurePtr& poison, ReadyList& ready);
+  void wait_blocking(Waiter& waiter);
+  /// Puts versions into the first accesses of `op`, for its writes.
+  void take_epochs(Operation& op, std::size_t count);
+  void put_back_epochs(Operation& op, std::size_t begin, std::size_t end);
 
   const EngineCore& engine_;
-  mutable base::SpinMutex lock_;
-  std::uint64_t last_sequence_ = 0;
   Generations generations_;
-  Waiter* all_waiters_ = nullptr;      ///< of wait_for_all()
-  std::vector<Epoch*> waited_epochs_;  ///< those with waiters
-  bool stopped_ = false;
-  /// Written under lock_, but may be looked at without.
-  std::atomic<Operation*> unused_{nullptr};
-  Epoch* free_epochs_ = nullptr;  ///< linked by Epoch::newer
-  std::size_t free_epoch_count_ = 0;
+  base::Magazines<Operation> ended_operations_;
+  base::Magazines<Epoch> retired_epochs_;
+
+  alignas(64) mutable base::SpinLock order_lock_;
+  std::uint64_t last_sequence_ = 0;
+  base::Supply<Epoch> epochs_{retired_epochs_};
+
+  std::mutex waiters_mutex_;
+  std::vector<Waiter*> waiters_;  ///< of variables
+  std::atomic<bool> stopped_{false};
 };
 
 }  // namespace heddle::detail

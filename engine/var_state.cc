@@ -18,7 +18,9 @@ std::string default_name() {
 }  // namespace
 
 VarState::VarState(std::uint64_t engine, std::string_view given_name)
-    : engine_id(engine), name(given_name.empty() ? default_name() : std::string(given_name)) {}
+    : engine_id(engine),
+      newest(new Epoch),
+      name(given_name.empty() ? default_name() : std::string(given_name)) {}
 
 VarState::~VarState() { delete newest; }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/base/spin_lock.h"
 #include "engine/failure.h"
 
 namespace heddle::detail {
@@ -13,30 +14,29 @@ struct Epoch;
 
 /// What a Var refers to.
 ///
-/// Thread safety: `references` is atomic; the rest, but for what is const, belongs to the engine
-/// and is guarded by its lock.
+/// Thread safety: `references` is atomic; the rest, but for what is const, belongs to the engine.
+/// `deleted` and `last_push` are guarded by the lock that puts pushes in order, the rest by `lock`.
 ///
 /// Lifetime: one reference per handle, and one for the engine while operations on the variable
 /// have not ended. The engine is named by a number that is never reused, so a handle may outlive
 /// it.
-struct VarState {
+struct alignas(64) VarState {
   VarState(std::uint64_t engine, std::string_view given_name);
   ~VarState();
   VarState(const VarState&) = delete;
   VarState& operator=(const VarState&) = delete;
 
   std::atomic<std::uint32_t> references{1};
-  const std::uint64_t engine_id;
-  const std::string name;
-
+  base::SpinLock lock;
   bool deleted = false;
-  std::uint64_t version = 0;  ///< ended operations that mutate it
-  FailurePtr poison;          ///< of the naive engine; the tracker keeps it per epoch
-
-  // Of the tracker.
-  Epoch* newest = nullptr;      ///< the version that the next push meets; null: untouched
-  std::uint64_t accesses = 0;   ///< of operations that have not ended
+  const std::uint64_t engine_id;
+  std::uint64_t version = 0;    ///< ended operations that mutate it
   std::uint64_t last_push = 0;  ///< the last push that named it: folds duplicates
+  std::uint64_t accesses = 0;   ///< of operations that have not ended
+  Epoch* newest;                ///< the version that the next push meets
+  FailurePtr poison;            ///< of the naive engine; the tracker keeps it per version
+
+  const std::string name;
 };
 
 /// Throws std::invalid_argument, naming `call`, unless `var` is a live variable of `engine_id`.

@@ -8,12 +8,16 @@
 
 namespace heddle::detail {
 
+struct Epoch;
+struct VarState;
+
 /// A thread that waits for a variable or for a generation; lives on that thread's stack.
 ///
-/// Invariants (the tracker's lock guards every field but state_):
-///  - While it is linked in a list its state is kWaiting; wake() unlinks it first.
-///  - The owner destroys it only after it has held the tracker's lock once more, so wake(), which
-///    runs under that lock, never touches a dead object.
+/// Invariants (the lock of its list guards every field but state_: its variable's or that of
+/// Generations):
+///  - While it is linked in a list its state is kWaiting; who wakes it unlinks it first.
+///  - The owner destroys it only after it has held that lock once more, so wake(), which runs under
+///    the lock, never touches a dead object.
 struct Waiter {
   enum class State : std::uint32_t { kWaiting, kDone, kStopped };
 
@@ -22,6 +26,8 @@ struct Waiter {
   std::uint64_t last_sequence = 0;
   std::uint64_t generation = 0;  ///< of wait_for_all
   Waiter* next = nullptr;
+  VarState* var = nullptr;   ///< of wait_for_var
+  Epoch* epoch = nullptr;    ///< in whose list it is, if in any
 
   /// Of the variable, when it was written.
   FailurePtr poison;
@@ -30,6 +36,8 @@ struct Waiter {
     state_.store(state);  // sequentially consistent: notify_one must not look before it
     state_.notify_one();
   }
+
+  bool woken() const { return state_.load() != State::kWaiting; }
 
   /// Blocks until wake(). Spins for a moment first: most waits are for something about to end.
   State wait() {

@@ -13,6 +13,9 @@ namespace {
 /// As long as it takes to wake a thread: who sleeps sooner pays more than it saves.
 constexpr std::chrono::microseconds kSpin{20};
 
+/// Longest pause between two looks, in pauses of the CPU: each look costs who pushes a cache miss.
+constexpr int kMaxPauses = 8;
+
 /// Operations that a worker may run ahead of its batch.
 constexpr std::uint64_t kMaxKept = ReadyQueue::kPatience;
 
@@ -52,49 +55,76 @@ void WorkerPool::stop() {
   }
 }
 
-void WorkerPool::add(ReadyNode& node) {
-  queue_.push(node);
-  if (!has_batched_) return;
-  const bool is_urgent = workers_.size() == 1 ? goes_before(node, last_batched_)
-                                              : node.priority > last_batched_.priority;
-  if (is_urgent) urgent_.store(urgent_.load(std::memory_order_relaxed) + 1);
+bool WorkerPool::is_urgent(const ReadyNode& node) const {
+  const int priority = batched_priority_.load(std::memory_order_relaxed);
+  if (node.priority != priority) return node.priority > priority;
+  return workers_.size() == 1 && node.sequence < batched_sequence_.load(std::memory_order_relaxed);
+}
+
+void WorkerPool::put(ReadyNode& first, ReadyNode& last) {
+  ReadyNode* top = inbox_.load(std::memory_order_relaxed);
+  do {
+    last.newer = top;
+  } while (!inbox_.compare_exchange_weak(top, &first));
+  if (top != nullptr || sleeping_.load() == 0) return;
+  bool wakes = false;
+  {
+    const std::lock_guard lock(mutex_);
+    wakes = claim_sleeper();
+  }
+  if (wakes) wake();
+}
+
+void WorkerPool::empty_inbox() {
+  if (inbox_.load(std::memory_order_relaxed) == nullptr) return;
+  ReadyNode* in_order = nullptr;
+  ReadyNode* node = inbox_.exchange(nullptr);
+  while (node != nullptr) {
+    ReadyNode* const next = node->newer;
+    node->newer = in_order;
+    in_order = std::exchange(node, next);
+  }
+  while (in_order != nullptr) queue_.push(*std::exchange(in_order, in_order->newer));
 }
 
 bool WorkerPool::claim_sleeper() {
-  has_work_.store(!queue_.empty(), std::memory_order_relaxed);
-  if (queue_.empty() || sleeping_ == 0 || searching_ != 0) return false;
-  --sleeping_;
-  ++searching_;
-  ++woken_;
-  wakes_.fetch_add(1, std::memory_order_relaxed);
+  const bool has_queue = !queue_.empty();
+  if (has_queue_.load(std::memory_order_relaxed) != has_queue) has_queue_.store(has_queue);
+  if (sleeping_.load() == 0 || searching_.load() != 0 || !has_work()) return false;
+  sleeping_.fetch_sub(1);
+  searching_.fetch_add(1);
+  woken_.fetch_add(1);
+  wakes_.fetch_add(1);
   return true;
 }
 
 void WorkerPool::submit(ReadyList operations) {
-  bool wakes = false;
-  {
-    const std::lock_guard lock(mutex_);
-    while (Operation* const op = operations.pop()) add(*op);
-    wakes = claim_sleeper();
+  ReadyNode* last = operations.pop();
+  ReadyNode* first = last;
+  bool urgent = is_urgent(*first);
+  while (Operation* const op = operations.pop()) {
+    urgent = urgent || is_urgent(*op);
+    op->newer = std::exchange(first, op);
   }
-  if (wakes) wake();
+  put(*first, *last);
+  if (urgent) urgent_.fetch_add(1);
 }
 
 void WorkerPool::execute(const device::Work& work) {
-  bool wakes = false;
+  StreamItem* item = nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(items_lock_);
     if (free_items_.empty()) free_items_.push_back(std::make_unique<StreamItem>());
-    StreamItem* item = free_items_.back().release();
+    item = free_items_.back().release();
     free_items_.pop_back();
-    item->is_operation = false;
-    item->priority = work.priority;
-    item->sequence = work.sequence;
-    item->work = work;
-    add(*item);
-    wakes = claim_sleeper();
   }
-  if (wakes) wake();
+  item->is_operation = false;
+  item->priority = work.priority;
+  item->sequence = work.sequence;
+  item->work = work;
+  const bool urgent = is_urgent(*item);
+  put(*item, *item);
+  if (urgent) urgent_.fetch_add(1);
 }
 
 void WorkerPool::return_batch(Worker& me) {
@@ -118,21 +148,24 @@ ReadyNode* WorkerPool::from_batch(Worker& me) {
 }
 
 ReadyNode* WorkerPool::take(Worker& me) {
+  empty_inbox();
   ReadyNode* const first = queue_.pop();
   if (first == nullptr || !queue_.in_order()) return first;
   // Few, so that something is left for each of the others also if these take long.
   const std::size_t count = std::min(kMaxBatch, queue_.size() / (2 * workers_.size()));
   if (count == 0) return first;
+  me.urgent = urgent_.load();
+  ReadyNode* node = nullptr;
   for (std::size_t i = 0; i < count; ++i) {
-    ReadyNode* const node = queue_.pop();
-    last_batched_.priority = node->priority;
-    last_batched_.sequence = node->sequence;
+    node = queue_.pop();
     me.batch[i].store(node, std::memory_order_release);
   }
-  has_batched_ = true;
+  if (batched_priority_.load(std::memory_order_relaxed) != node->priority) {
+    batched_priority_.store(node->priority);
+  }
+  batched_sequence_.store(node->sequence);
   me.next = 0;
   me.count = count;
-  me.urgent = urgent_.load(std::memory_order_relaxed);
   return first;
 }
 
@@ -160,25 +193,30 @@ ReadyNode* WorkerPool::search(Worker& me) {
   for (;;) {
     ReadyNode* node = take(me);
     if (node == nullptr) node = steal(me);
-    if (node != nullptr || stopping_.load(std::memory_order_relaxed)) {
-      if (searching) --searching_;
+    if (node != nullptr || stopping_.load()) {
+      if (searching) searching_.fetch_sub(1);
       const bool wakes = claim_sleeper();
       lock.unlock();
       if (wakes) wake();
       return node;
     }
-    has_work_.store(false, std::memory_order_relaxed);
+    if (has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);
     if (!has_spun) {
       has_spun = true;
-      if (!std::exchange(searching, true)) ++searching_;
+      if (!std::exchange(searching, true)) searching_.fetch_add(1);
       lock.unlock();
       spin();
       lock.lock();
       continue;
     }
-    if (std::exchange(searching, false)) --searching_;
+    sleeping_.fetch_add(1);
+    if (std::exchange(searching, false)) searching_.fetch_sub(1);
+    if (inbox_.load() != nullptr) {  // whoever put it there may have seen nobody asleep
+      sleeping_.fetch_sub(1);
+      continue;
+    }
     sleep(lock);
-    searching = !stopping_.load(std::memory_order_relaxed);
+    searching = !stopping_.load();
     has_spun = idle_ == Idle::kSleep;
   }
 }
@@ -186,26 +224,24 @@ ReadyNode* WorkerPool::search(Worker& me) {
 void WorkerPool::spin() const {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + kSpin;
+  int pauses = 1;
   do {
-    for (int i = 0; i < 8; ++i) {
-      if (has_work_.load(std::memory_order_relaxed)) return;
-      if (stopping_.load(std::memory_order_relaxed)) return;
-      base::cpu_relax();
-    }
+    if (has_work() || stopping_.load()) return;
+    for (int i = 0; i < pauses; ++i) base::cpu_relax();
+    pauses = std::min(2 * pauses, kMaxPauses);
   } while (Clock::now() < end);
 }
 
 /// Returns as a searching worker, unless the pool is being stopped.
-void WorkerPool::sleep(std::unique_lock<base::SpinMutex>& lock) {
-  ++sleeping_;
-  while (woken_ == 0) {
-    if (stopping_.load(std::memory_order_relaxed)) return;
-    const std::uint32_t seen = wakes_.load(std::memory_order_relaxed);
+void WorkerPool::sleep(std::unique_lock<base::SpinLock>& lock) {
+  while (woken_.load() == 0) {
+    if (stopping_.load()) return;
+    const std::uint32_t seen = wakes_.load();
     lock.unlock();
-    wakes_.wait(seen, std::memory_order_relaxed);
+    wakes_.wait(seen);
     lock.lock();
   }
-  --woken_;
+  woken_.fetch_sub(1);
 }
 
 void WorkerPool::work(Worker& me) {
@@ -227,7 +263,7 @@ void WorkerPool::run(Worker& me, ReadyNode& first) {
   auto& item = static_cast<StreamItem&>(*node);
   const device::Work work = item.work;
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(items_lock_);
     free_items_.emplace_back(&item);
   }
   work.run(work.argument);
@@ -249,12 +285,13 @@ ReadyNode* WorkerPool::keep_or_queue(Worker& me, Operation& op) {
     ++me.kept;
     return &op;
   }
-  if (me.next == me.count && !has_work_.load(std::memory_order_relaxed)) return &op;
+  if (me.next == me.count && !has_work()) return &op;
   ReadyNode* node = nullptr;
   bool wakes = false;
   {
     const std::lock_guard lock(mutex_);
-    add(op);
+    empty_inbox();
+    queue_.push(op);
     if (me.next == me.count) node = queue_.pop();
     wakes = claim_sleeper();
   }

@@ -2,13 +2,14 @@
 
 #include <array>
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "engine/base/spin_mutex.h"
+#include "engine/base/spin_lock.h"
 #include "engine/device/backend.h"
 #include "engine/operation.h"
 #include "engine/ready_queue.h"
@@ -19,18 +20,21 @@ class ThreadedEngine;
 
 /// Threads of the CPU that run the operations of one lane, and the work of simulated devices.
 ///
-/// A worker that finds many ready operations takes some of them along, and runs the first that it
-/// makes ready itself, so that it need not come to the queue for each.
+/// Others leave ready operations in an inbox, which costs them one atomic operation, and the workers
+/// sort it into the queue. A worker that finds many takes some of them along, and runs the first
+/// that it makes ready itself, so that it need not come to the queue for each.
 ///
 /// Thread safety: every member may be called from any thread, stop() once.
 ///
-/// Invariants (under mutex_ but for Worker::batch):
-///  - A worker sleeps only if it found the queue and every batch empty. Whoever makes the queue
-///    longer wakes one sleeping worker unless another one is searching (searching_), be it awake or
-///    just being woken; a searching worker that finds something wakes the next if there is more. So
-///    nothing is left in the queue while a worker sleeps and none searches.
-///  - A node is in the queue, in one element of one batch, or running. Whoever exchanges it out of
-///    a batch has it: its worker or, when that is busy, another one that found nothing else.
+/// Invariants (the fields under mutex_ but for Worker::batch):
+///  - Who puts something into an empty inbox wakes a sleeping worker unless another one is searching,
+///    be it awake or just being woken; a searching worker that finds something wakes the next if
+///    there is more. A worker that is going to sleep counts itself in sleeping_, and off searching_,
+///    before it looks into the inbox for the last time (all sequentially consistent), so one sees
+///    the other: nothing is left in inbox and queue while a worker sleeps and none searches.
+///  - A node is in the inbox, in the queue, in one element of one batch, or running. Whoever
+///    exchanges it out of a batch has it: its worker or, when that is busy, another one that found
+///    nothing else.
 ///  - What is in a batch goes before what is in the queue, but for what became ready later. If the
 ///    order asks for that to run first, urgent_ is raised, and every worker that took its batch
 ///    before returns what is left of it. For equal priorities that is done with one worker only.
@@ -76,10 +80,14 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyNode* search(Worker& me);
   ReadyNode* steal(const Worker& me);
   ReadyNode* take(Worker& me);
+  bool has_work() const { return inbox_.load() != nullptr || has_queue_.load(); }
   void spin() const;
-  void sleep(std::unique_lock<base::SpinMutex>& lock);
-  void add(ReadyNode& node);
-  /// Makes one sleeping worker search if it has to: then the caller calls wake() without the lock.
+  void sleep(std::unique_lock<base::SpinLock>& lock);
+  /// Puts nodes linked by `newer`, last one first, into the inbox.
+  void put(ReadyNode& first, ReadyNode& last);
+  void empty_inbox();
+  bool is_urgent(const ReadyNode& node) const;
+  /// Makes a sleeping worker search if one has to: then the caller calls wake() without the lock.
   bool claim_sleeper();
   void wake() { wakes_.notify_one(); }
 
@@ -88,20 +96,25 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   const Idle idle_;
   std::vector<std::unique_ptr<Worker>> workers_;
 
-  alignas(64) base::SpinMutex mutex_;
-  ReadyQueue queue_;
-  std::vector<std::unique_ptr<StreamItem>> free_items_;
-  std::size_t searching_ = 0;
-  std::size_t sleeping_ = 0;
-  std::size_t woken_ = 0;  ///< of the searching ones, those that have not woken up yet
-  bool has_batched_ = false;
-  ReadyNode last_batched_;  ///< priority and sequence of the last node that a batch got
+  alignas(64) std::atomic<ReadyNode*> inbox_{nullptr};  ///< linked by newer, last come first
 
-  /// Written under mutex_, read without.
-  alignas(64) std::atomic<bool> has_work_{false};
+  alignas(64) base::SpinLock mutex_;
+  ReadyQueue queue_;
+
+  // Written under mutex_, read without.
+  alignas(64) std::atomic<bool> has_queue_{false};  ///< something is in queue_
   std::atomic<bool> stopping_{false};
-  std::atomic<std::uint32_t> urgent_{0};
+  std::atomic<std::uint32_t> searching_{0};
+  std::atomic<std::uint32_t> sleeping_{0};
+  std::atomic<std::uint32_t> woken_{0};  ///< of the searching ones, those still to wake up
   std::atomic<std::uint32_t> wakes_{0};
+  std::atomic<std::uint32_t> urgent_{0};
+  /// Of the node that went into a batch last. Nothing is urgent before the first.
+  std::atomic<int> batched_priority_{std::numeric_limits<int>::max()};
+  std::atomic<std::uint64_t> batched_sequence_{0};
+
+  alignas(64) base::SpinLock items_lock_;
+  std::vector<std::unique_ptr<StreamItem>> free_items_;  ///< guarded by it
 };
 
 }  // namespace heddle::detail

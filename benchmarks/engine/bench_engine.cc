@@ -25,7 +25,8 @@ struct Options {
   int runs = 25;
   bool quick = false;
   bool verify_only = false;
-  std::vector<std::string> only;
+  std::string program;
+  std::string contender;
   std::string json;
 };
 
@@ -73,13 +74,21 @@ std::vector<Row> measure(const Program& program, Contenders& contenders, const O
   return rows;
 }
 
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 void run(const Options& options) {
   Contenders contenders = bench::engine::make_contenders();
+  std::erase_if(contenders,
+                [&](const auto& c) { return !contains(c->name(), options.contender); });
+  if (contenders.empty()) throw std::runtime_error("no contender " + options.contender);
   std::vector<Row> rows;
   for (const auto make : {bench::engine::independent, bench::engine::chain,
                           bench::engine::write_then_reads, bench::engine::binary,
                           bench::engine::stencil}) {
     const Program program = make(options.operations);
+    if (!contains(program.name, options.program)) continue;
     const std::vector<Row> more = measure(program, contenders, options);
     rows.insert(rows.end(), more.begin(), more.end());
   }
@@ -100,6 +109,8 @@ int run_command_line(int argc, char** argv) {
   app.add_option("--runs", options.runs, "Of each contender")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option("--program", options.program, "Only programs with this in their names");
+  app.add_option("--contender", options.contender, "Only contenders with this in their names");
   app.add_flag("--quick", options.quick, "Nine runs");
   app.add_flag("--verify", options.verify_only,
                "Only check that every contender runs every operation in its turn");

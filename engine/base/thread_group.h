@@ -20,12 +20,16 @@ inline std::size_t thread_group() {
 /// Counts what many threads do. Thread safety: every member may be called from any thread.
 class Counter {
  public:
-  void add() { groups_[thread_group()].count.fetch_add(1, std::memory_order_relaxed); }
+  void add() { groups_[thread_group()].count.fetch_add(1); }
   /// Includes all that happens before the call.
   std::uint64_t sum() const {
     std::uint64_t sum = 0;
-    for (const Group& group : groups_) sum += group.count.load(std::memory_order_relaxed);
+    for (const Group& group : groups_) sum += group.count.load();
     return sum;
+  }
+  /// While nobody adds.
+  void reset() {
+    for (Group& group : groups_) group.count.store(0);
   }
 
  private:
