@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/base/block_cache.h"
 #include "engine/engine_core.h"
 #include "engine/fork.h"
 #include "engine/make_engine.h"
@@ -56,6 +57,12 @@ Var EngineCore::handle(VarState* state) {
 }
 
 Var EngineCore::new_variable(std::string_view name) { return Var(new VarState(id_, name)); }
+
+void* allocate_callable(std::size_t bytes) { return base::allocate_block(bytes); }
+
+void deallocate_callable(void* block, std::size_t bytes) noexcept {
+  base::deallocate_block(block, bytes);
+}
 
 void refuse_null(const char* call) {
   throw std::invalid_argument("[" + std::string(call) + "] null callable");

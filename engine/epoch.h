@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "engine/base/block_cache.h"
 #include "engine/failure.h"
 
 namespace heddle::detail {
@@ -32,7 +33,7 @@ struct Access {
 ///
 /// A version ends when its write is done and its reads have ended. It is given back when it has
 /// ended and a newer one exists.
-struct alignas(64) Epoch {
+struct alignas(64) Epoch : base::InBlockCache<Epoch> {
   static constexpr std::size_t kHotBytes = 64;
 
   Epoch* older = nullptr;  ///< null also when the older version has ended

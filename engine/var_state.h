@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/base/block_cache.h"
 #include "engine/base/spin_lock.h"
 #include "engine/failure.h"
 
@@ -20,7 +21,7 @@ struct Epoch;
 /// Lifetime: one reference per handle, and one for the engine while operations on the variable
 /// have not ended. The engine is named by a number that is never reused, so a handle may outlive
 /// it.
-struct alignas(64) VarState {
+struct alignas(64) VarState : base::InBlockCache<VarState> {
   VarState(std::uint64_t engine, std::string_view given_name);
   ~VarState();
   VarState(const VarState&) = delete;

@@ -59,7 +59,7 @@ Source in_memory(const NDArray& data, const NDArray& label) {
   }
   return Source(std::make_shared<const ArrayReader>(
       snapshot(data), snapshot(label),
-      Shape(std::span<const std::int64_t>(shape.dims()).subspan(1))));
+      Shape(shape.dims().subspan(1))));
 }
 
 }  // namespace heddle::io

@@ -9,6 +9,7 @@
 
 #include "heddle/engine.h"
 
+#include "engine/base/block_cache.h"
 #include "engine/operation_scope.h"
 #include "ndarray/copy.h"
 #include "ndarray/storage.h"
@@ -32,7 +33,8 @@ std::size_t count_bytes(const Shape& shape, DType dtype) {
 }  // namespace
 
 NDArray::NDArray(Shape shape, Device device, DType dtype)
-    : storage_(std::make_shared<detail::Storage>(device, count_bytes(shape, dtype))),
+    : storage_(std::allocate_shared<detail::Storage>(base::BlockAllocator<detail::Storage>(), device,
+                                                    count_bytes(shape, dtype))),
       shape_(std::move(shape)),
       dtype_(dtype) {}
 
@@ -137,7 +139,7 @@ NDArray NDArray::slice(std::int64_t begin, std::int64_t end) const {
     refuse("slice", std::to_string(begin) + " to " + std::to_string(end) + " of shape " +
                         shape_.str() + ": expected 0 <= begin <= end <= the first dimension");
   }
-  std::vector<std::int64_t> dims = shape_.dims();
+  std::vector<std::int64_t> dims(shape_.dims().begin(), shape_.dims().end());
   dims[0] = 1;
   const std::int64_t row = Shape(dims).size();
   dims[0] = last - first;
@@ -152,7 +154,7 @@ NDArray NDArray::at(std::int64_t index) const {
     refuse("at", std::to_string(index) + " of shape " + shape_.str() +
                      ": expected an index of the first dimension");
   }
-  Shape shape(std::span(shape_.dims()).subspan(1));
+  Shape shape(shape_.dims().subspan(1));
   const std::int64_t begin = offset_ + row * shape.size();
   return {storage_, std::move(shape), begin, dtype_};
 }

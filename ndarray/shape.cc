@@ -14,20 +14,28 @@ void refuse_dimension(std::uint64_t value) {
 
 }  // namespace detail
 
+std::int64_t* Shape::resize(std::size_t ndim) {
+  ndim_ = static_cast<int>(ndim);
+  if (ndim <= kFew) return few_.data();
+  more_.resize(ndim);
+  return more_.data();
+}
+
 Shape::Shape(std::initializer_list<detail::Dim> dims) {
-  dims_.reserve(dims.size());
-  for (const detail::Dim dim : dims) dims_.push_back(dim.value());
+  std::int64_t* to = resize(dims.size());
+  for (const detail::Dim dim : dims) *to++ = dim.value();
   count_elements();
 }
 
-Shape::Shape(std::span<const std::int64_t> dims) : dims_(dims.begin(), dims.end()) {
+Shape::Shape(std::span<const std::int64_t> dims) {
+  std::copy(dims.begin(), dims.end(), resize(dims.size()));
   count_elements();
 }
 
 void Shape::count_elements() {
   std::int64_t product = 1;  // without zeros, so that every part of a shape has a size too
   bool empty = false;
-  for (const std::int64_t dim : dims_) {
+  for (const std::int64_t dim : dims()) {
     if (dim < 0) {
       throw std::invalid_argument("[Shape] " + str() + ": expected dimensions of 0 or more");
     }
@@ -49,14 +57,14 @@ std::int64_t Shape::dim(int i) const {
     throw std::invalid_argument("[Shape::dim] " + std::to_string(i) + " of shape " + str() +
                                 ": expected " + expected);
   }
-  return dims_[static_cast<std::size_t>(index)];
+  return dims()[static_cast<std::size_t>(index)];
 }
 
 std::string Shape::str() const {
   std::string text = "(";
-  for (std::size_t i = 0; i < dims_.size(); ++i) {
+  for (std::size_t i = 0; i < dims().size(); ++i) {
     if (i > 0) text += ", ";
-    text += std::to_string(dims_[i]);
+    text += std::to_string(dims()[i]);
   }
   return text + ")";
 }

@@ -50,13 +50,13 @@ void copy_indexed(const Blocks& blocks, const IndexReader& indices, std::int64_t
 Shape concat_shape(const std::vector<NDArray>& arrays, int axis) {
   const NDArray& first = arrays.front();
   const auto along = static_cast<std::size_t>(axis);
-  std::vector<std::int64_t> dims = first.shape().dims();
+  std::vector<std::int64_t> dims = dims_of(first);
   dims[along] = 0;
   for (const NDArray& array : arrays) {
     common_dtype("concat", {&first, &array});
-    std::vector<std::int64_t> expected = array.shape().dims();
+    std::vector<std::int64_t> expected = dims_of(array);
     if (along < expected.size()) expected[along] = first.shape()[axis];
-    if (expected != first.shape().dims()) {
+    if (expected != dims_of(first)) {
       refuse("concat", "shapes " + first.shape().str() + " and " + array.shape().str() +
                            " along axis " + std::to_string(axis) +
                            ": expected equal sizes of all other axes");
@@ -91,7 +91,7 @@ NDArray take(const NDArray& x, const NDArray& indices, int axis) {
   constexpr const char* kOp = "take";
   const Device device = ops::common_device(kOp, {&x, &indices});
   axis = ops::resolve_axis(kOp, axis, x.ndim());
-  std::vector<std::int64_t> dims = x.shape().dims();
+  std::vector<std::int64_t> dims = ops::dims_of(x);
   const auto at = dims.erase(dims.begin() + axis);
   dims.insert(at, indices.shape().dims().begin(), indices.shape().dims().end());
   NDArray out = ops::make_output(ops::shape_of(dims), device, x.dtype());
@@ -110,7 +110,7 @@ NDArray take(const NDArray& x, const NDArray& indices, int axis) {
 NDArray one_hot(const NDArray& indices, std::int64_t depth) {
   constexpr const char* kOp = "one_hot";
   if (depth < 1) ops::refuse(kOp, "depth " + std::to_string(depth) + ": expected 1 or more");
-  std::vector<std::int64_t> dims = indices.shape().dims();
+  std::vector<std::int64_t> dims = ops::dims_of(indices);
   dims.push_back(depth);
   NDArray out = ops::make_output(ops::shape_of(dims), indices.device(), DType::kFloat32);
   const NDArray positions = ops::as_indices(indices);

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "heddle/engine.h"
 #include "heddle/ndarray.h"
@@ -31,6 +33,11 @@ DType common_dtype(std::string_view op, std::initializer_list<const NDArray*> ar
 void expect_ndim(std::string_view op, std::string_view argument, const NDArray& x, int ndim);
 void expect_shape(std::string_view op, std::string_view argument, const NDArray& x,
                   const Shape& expected);
+
+inline std::vector<std::int64_t> dims_of(const NDArray& x) {
+  const std::span<const std::int64_t> dims = x.shape().dims();
+  return {dims.begin(), dims.end()};
+}
 
 /// `axis` counted from the front, in [0, ndim).
 int resolve_axis(std::string_view op, int axis, int ndim);

@@ -47,29 +47,34 @@ std::string run(const std::string& program, const Options& options, const std::s
   return last;
 }
 
-/// Both programs at one batch size. Returns the rows, serial first.
+/// Both programs at one batch size. Returns the rows: serial, heddle, ratio, heddle's compute time.
 std::vector<bench::Row> compare(const Options& options, int batch) {
   const std::string name = "batch " + std::to_string(batch);
   const std::string size = "--batch " + std::to_string(batch);
   bench::Row serial{name, "serial loop", "images_per_second", {}};
   bench::Row heddle{name, "heddle", "images_per_second", {}};
   bench::Row ratio{name, "heddle", "ratio to serial", {}};
+  bench::Row compute{name, "heddle", "compute_seconds", {}};
   for (int i = 0; i < options.repetitions; ++i) {
     serial.samples.push_back(result(run(SERIAL_PROGRAM, options, size), "images_per_second"));
-    heddle.samples.push_back(
-        result(run(HEDDLE_PROGRAM, options, size + " --gpus sim:2"), "images_per_second"));
+    const std::string line = run(HEDDLE_PROGRAM, options, size + " --gpus sim:2");
+    heddle.samples.push_back(result(line, "images_per_second"));
+    compute.samples.push_back(result(line, "compute_seconds"));
     ratio.samples.push_back(heddle.samples.back() / serial.samples.back());
     std::fprintf(stderr, "%s, run %d of %d: ratio %.3f\n", name.c_str(), i + 1, options.repetitions,
                  ratio.samples.back());
   }
-  return {serial, heddle, ratio};
+  return {serial, heddle, ratio, compute};
 }
 
-/// heddle over links on which the batches take as long as computing at `images_per_second`.
-std::vector<bench::Row> slow_links(const Options& options, int batch, double images_per_second) {
+/// heddle over links on which a device's batches take as long as it computes: `compute_seconds` for
+/// all epochs.
+std::vector<bench::Row> slow_links(const Options& options, int batch, double compute_seconds) {
   constexpr int kDevices = 2;
   constexpr double kBytesPerImage = (28 * 28 + 1) * sizeof(float);
-  const auto speed = std::to_string(images_per_second / kDevices * kBytesPerImage * 1e-6);
+  constexpr double kImagesPerEpoch = 60000;
+  const double bytes = kImagesPerEpoch * options.epochs / kDevices * kBytesPerImage;
+  const auto speed = std::to_string(bytes / compute_seconds * 1e-6);
   const std::string name = "batch " + std::to_string(batch) + ", slow links";
   const std::string arguments = "--batch " + std::to_string(batch) +
                                 " --gpus 'sim:" + std::to_string(kDevices) + "?h2d=" + speed +
@@ -95,7 +100,7 @@ void measure(Options options) {
   };
   for (const int batch : {128, 1024}) {
     append(compare(options, batch));
-    append(slow_links(options, batch, bench::quantile(rows[rows.size() - 2].samples, 0.5)));
+    append(slow_links(options, batch, bench::quantile(rows.back().samples, 0.5)));
   }
   bench::print_table(rows);
   if (!options.json.empty()) bench::write_json(options.json, "training", rows);

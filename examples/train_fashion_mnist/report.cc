@@ -25,12 +25,14 @@ Overlap report_devices(std::span<const heddle::OpRecord> records) {
     std::printf("%-7s %7.2f s %7.2f s %6.1f%% %7.2f s %6.1f%%\n", device.str().c_str(),
                 activity.compute, activity.copy, 100 * share(activity.copy_hidden, activity.copy),
                 activity.comm, 100 * share(activity.comm_hidden, activity.comm));
+    total.compute += activity.compute;
     total.copy += activity.copy;
     total.copy_hidden += activity.copy_hidden;
     total.comm += activity.comm;
     total.comm_hidden += activity.comm_hidden;
   }
-  return {.copy = share(total.copy_hidden, total.copy),
+  return {.compute_seconds = total.compute,
+          .copy = share(total.copy_hidden, total.copy),
           .comm = share(total.comm_hidden, total.comm)};
 }
 

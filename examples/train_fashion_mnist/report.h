@@ -10,6 +10,7 @@
 /// Shares of the time of all GPUs' copies and exchanges that passed while a GPU computed; 1 if
 /// there were none.
 struct Overlap {
+  double compute_seconds = 0;  ///< busy computing, all devices together
   double copy = 1;
   double comm = 1;
 };

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -42,23 +44,34 @@ class Shape {
   Shape(std::initializer_list<detail::Dim> dims);
   explicit Shape(std::span<const std::int64_t> dims);
 
-  int ndim() const { return static_cast<int>(dims_.size()); }
+  int ndim() const { return ndim_; }
   /// Dimension i; a negative i counts from the end. Throws std::invalid_argument out of range.
   std::int64_t dim(int i) const;
   std::int64_t operator[](int i) const { return dim(i); }
   /// Number of elements; 1 for a scalar.
   std::int64_t size() const { return size_; }
-  const std::vector<std::int64_t>& dims() const { return dims_; }
+  /// Valid while the shape lives.
+  std::span<const std::int64_t> dims() const {
+    if (static_cast<std::size_t>(ndim_) > kFew) return more_;
+    return {few_.data(), static_cast<std::size_t>(ndim_)};
+  }
   /// "(2, 3)"; "()" for a scalar.
   std::string str() const;
 
-  friend bool operator==(const Shape& a, const Shape& b) { return a.dims_ == b.dims_; }
+  friend bool operator==(const Shape& a, const Shape& b) {
+    return std::equal(a.dims().begin(), a.dims().end(), b.dims().begin(), b.dims().end());
+  }
 
  private:
+  static constexpr std::size_t kFew = 4;
+
+  std::int64_t* resize(std::size_t ndim);
   void count_elements();
 
-  std::vector<std::int64_t> dims_;
+  int ndim_ = 0;
   std::int64_t size_ = 1;
+  std::array<std::int64_t, kFew> few_{};
+  std::vector<std::int64_t> more_;  ///< used instead if there are more than kFew
 };
 
 }  // namespace heddle

@@ -28,6 +28,43 @@ bool is_null_callable(const Fn& fn) {
 
 }  // namespace detail
 
+namespace detail {
+
+// Memory of callables that do not fit into the object: pushed by one thread, destroyed by another.
+// Aligned to 64 bytes.
+void* allocate_callable(std::size_t bytes);
+void deallocate_callable(void* block, std::size_t bytes) noexcept;
+
+template <class Fn, class Arg>
+Fn* new_callable(Arg&& arg) {
+  if constexpr (alignof(Fn) > 64) {
+    return new Fn(std::forward<Arg>(arg));
+  } else {
+    void* const block = allocate_callable(sizeof(Fn));
+    try {
+      return ::new (block) Fn(std::forward<Arg>(arg));
+    } catch (...) {
+      deallocate_callable(block, sizeof(Fn));
+      throw;
+    }
+  }
+}
+
+template <class Fn>
+void delete_callable(Fn* fn) {
+  if constexpr (alignof(Fn) > 64) {
+    delete fn;
+  } else {
+    struct Block {  // given back also if the destructor throws
+      Fn* fn;
+      ~Block() { deallocate_callable(fn, sizeof(Fn)); }
+    } const block{fn};
+    fn->~Fn();
+  }
+}
+
+}  // namespace detail
+
 template <class Signature>
 class UniqueFunction;
 
@@ -54,7 +91,7 @@ class UniqueFunction<Result(Args...)> {
       ::new (static_cast<void*>(buffer_)) Stored(std::forward<Fn>(fn));
       table_ = &kInlineTable<Stored>;
     } else {
-      ::new (static_cast<void*>(buffer_)) Stored*(new Stored(std::forward<Fn>(fn)));
+      ::new (static_cast<void*>(buffer_)) Stored*(detail::new_callable<Stored>(std::forward<Fn>(fn)));
       table_ = &kHeapTable<Stored>;
     }
   }
@@ -121,7 +158,7 @@ class UniqueFunction<Result(Args...)> {
         return call(**std::launder(static_cast<Fn**>(self)), std::forward<Args>(args)...);
       },
       [](void* from, void* to) noexcept { ::new (to) Fn*(*std::launder(static_cast<Fn**>(from))); },
-      [](void* self) { delete *std::launder(static_cast<Fn**>(self)); }};
+      [](void* self) { detail::delete_callable(*std::launder(static_cast<Fn**>(self))); }};
 
   void take(UniqueFunction& other) noexcept {
     if (other.table_ == nullptr) return;
