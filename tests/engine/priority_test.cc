@@ -2,6 +2,9 @@
 #include <atomic>
 #include <cstddef>
 #include <limits>
+#include <optional>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -44,6 +47,60 @@ TEST_CASE("higher priorities go first, equal ones in push order, in every lane")
     CAPTURE(lane_name(lane));
     CHECK(order_of(engine, lane, priorities) == std::vector<std::size_t>{5, 1, 3, 7, 0, 4, 2, 6});
   }
+}
+
+TEST_CASE("what becomes urgent while a worker has taken others along goes before these") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Engine engine(options);
+  constexpr int kOperations = 200;  // so many that the worker takes some of them along
+  constexpr int kUrgent = 1000;
+  Log<int> log;
+  HeldOperation held(engine, {}, {});
+  held.wait_until_started();
+  for (int i = 0; i < kOperations; ++i) {
+    engine.push(
+        [&engine, &log, i] {
+          log.add(i);
+          if (i % 10 == 5) engine.push([&log] { log.add(kUrgent); }, {}, {}, {.priority = 1});
+        },
+        {}, {});
+  }
+  held.release();
+  engine.wait_for_all();
+  std::vector<int> expected;
+  for (int i = 0; i < kOperations; ++i) {
+    expected.push_back(i);
+    if (i % 10 == 5) expected.push_back(kUrgent);
+  }
+  CHECK(log.entries() == expected);
+}
+
+TEST_CASE("an earlier operation that becomes ready late goes before later ones") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Engine engine(options);
+  constexpr int kOperations = 200;
+  constexpr int kEarlier = -1;
+  Log<int> log;
+  HeldOperation held(engine, {}, {});
+  held.wait_until_started();
+  const Var x = engine.new_variable();
+  std::optional<Completion> completion;
+  engine.push_async([&](RunContext&, Completion done) { completion.emplace(std::move(done)); }, {},
+                    {x}, {.priority = 1});
+  engine.push([&log] { log.add(kEarlier); }, {x}, {});
+  for (int i = 0; i < kOperations; ++i) {
+    engine.push(
+        [&, i] {
+          log.add(i);
+          if (i == 50) std::thread([&] { completion->done(); }).join();
+        },
+        {}, {});
+  }
+  held.release();
+  engine.wait_for_all();
+  const std::vector<int> order = log.entries();
+  REQUIRE(order.size() == kOperations + 1);
+  CHECK(order[51] == kEarlier);
 }
 
 TEST_CASE("all CPU devices share the lanes of one") {
