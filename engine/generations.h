@@ -32,7 +32,8 @@ struct Generation {
 /// called from any thread.
 ///
 /// Invariants (all atomic operations named here are sequentially consistent):
-///  - Who adds to a closed generation is an operation of it, which has not ended. So a closed one is
+///  - Who adds to a closed generation is an operation of it, which has not ended. So a closed one
+///  is
 ///    empty for ever once `ended`, and `added` read after it, are equal.
 ///  - end() counts in `ended` before it looks at waiting_, which a waiter raises before it sums. So
 ///    what a sum misses is counted in `late`, and look() reads that before it sums: when `missing`
@@ -74,7 +75,7 @@ class Generations {
   std::atomic<std::uint64_t> waiting_{0};
   Generation* newest_ = nullptr;
 
-  std::mutex mutex_;  ///< guards what follows
+  std::mutex mutex_;                              ///< guards what follows
   std::deque<std::unique_ptr<Generation>> open_;  ///< oldest first; the last one is newest_
   std::vector<std::unique_ptr<Generation>> unused_;
   std::uint64_t opened_ = 0;

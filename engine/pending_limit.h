@@ -22,7 +22,8 @@ namespace heddle::detail {
 /// Thread safety: every member may be called from any thread.
 ///
 /// Invariants:
-///  - pending_ less all released counts is the number of pending operations, and exceeds limit_ only
+///  - pending_ less all released counts is the number of pending operations, and exceeds limit_
+///  only
 ///    by forced admissions.
 ///  - A blocked pusher raises watchers_ before it collects for the last time, and release() counts
 ///    before it looks at watchers_ (both sequentially consistent): one sees the other. The same

@@ -52,9 +52,7 @@ ThreadedEngine::ThreadedEngine(const EngineOptions& options)
       trace_(options.trace),
       router_(*this) {}
 
-ThreadedEngine::~ThreadedEngine() {
-  router_.stop();
-}
+ThreadedEngine::~ThreadedEngine() { router_.stop(); }
 
 bool ThreadedEngine::admit(AdmissionMode mode) {
   const bool inside = OperationScope::current() != nullptr;

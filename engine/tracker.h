@@ -25,8 +25,8 @@ namespace heddle::detail {
 ///  - one that follows_issued: only for these to be *issued*, that is to stand in some stream's
 ///    order; its stream then waits for their tokens (waits()), and the host is not involved.
 ///
-/// Two kinds of locks: order_lock_ puts pushes in order, the lock of a variable guards its versions.
-/// Who ends an operation takes the locks of its variables only, one after the other.
+/// Two kinds of locks: order_lock_ puts pushes in order, the lock of a variable guards its
+/// versions. Who ends an operation takes the locks of its variables only, one after the other.
 ///
 /// Thread safety: every member may be called from any thread. Locks are held for times that depend
 /// on the number of variables and of the operations that are made ready only.

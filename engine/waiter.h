@@ -26,8 +26,8 @@ struct Waiter {
   std::uint64_t last_sequence = 0;
   std::uint64_t generation = 0;  ///< of wait_for_all
   Waiter* next = nullptr;
-  VarState* var = nullptr;   ///< of wait_for_var
-  Epoch* epoch = nullptr;    ///< in whose list it is, if in any
+  VarState* var = nullptr;  ///< of wait_for_var
+  Epoch* epoch = nullptr;   ///< in whose list it is, if in any
 
   /// Of the variable, when it was written.
   FailurePtr poison;

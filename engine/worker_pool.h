@@ -20,18 +20,20 @@ class ThreadedEngine;
 
 /// Threads of the CPU that run the operations of one lane, and the work of simulated devices.
 ///
-/// Others leave ready operations in an inbox, which costs them one atomic operation, and the workers
-/// sort it into the queue. A worker that finds many takes some of them along, and runs the first
-/// that it makes ready itself, so that it need not come to the queue for each.
+/// Others leave ready operations in an inbox, which costs them one atomic operation, and the
+/// workers sort it into the queue. A worker that finds many takes some of them along, and runs the
+/// first that it makes ready itself, so that it need not come to the queue for each.
 ///
 /// Thread safety: every member may be called from any thread, stop() once.
 ///
 /// Invariants (the fields under mutex_ but for Worker::batch):
-///  - Who puts something into an empty inbox wakes a sleeping worker unless another one is searching,
+///  - Who puts something into an empty inbox wakes a sleeping worker unless another one is
+///  searching,
 ///    be it awake or just being woken; a searching worker that finds something wakes the next if
-///    there is more. A worker that is going to sleep counts itself in sleeping_, and off searching_,
-///    before it looks into the inbox for the last time (all sequentially consistent), so one sees
-///    the other: nothing is left in inbox and queue while a worker sleeps and none searches.
+///    there is more. A worker that is going to sleep counts itself in sleeping_, and off
+///    searching_, before it looks into the inbox for the last time (all sequentially consistent),
+///    so one sees the other: nothing is left in inbox and queue while a worker sleeps and none
+///    searches.
 ///  - A node is in the inbox, in the queue, in one element of one batch, or running. Whoever
 ///    exchanges it out of a batch has it: its worker or, when that is busy, another one that found
 ///    nothing else.

@@ -57,9 +57,8 @@ Source in_memory(const NDArray& data, const NDArray& label) {
                                 ": expected " + Shape{records}.str() +
                                 ", one value for each row of the data");
   }
-  return Source(std::make_shared<const ArrayReader>(
-      snapshot(data), snapshot(label),
-      Shape(shape.dims().subspan(1))));
+  return Source(std::make_shared<const ArrayReader>(snapshot(data), snapshot(label),
+                                                    Shape(shape.dims().subspan(1))));
 }
 
 }  // namespace heddle::io

@@ -33,8 +33,8 @@ std::size_t count_bytes(const Shape& shape, DType dtype) {
 }  // namespace
 
 NDArray::NDArray(Shape shape, Device device, DType dtype)
-    : storage_(std::allocate_shared<detail::Storage>(base::BlockAllocator<detail::Storage>(), device,
-                                                    count_bytes(shape, dtype))),
+    : storage_(std::allocate_shared<detail::Storage>(base::BlockAllocator<detail::Storage>(),
+                                                     device, count_bytes(shape, dtype))),
       shape_(std::move(shape)),
       dtype_(dtype) {}
 

@@ -80,13 +80,12 @@ bool contains(const std::string& text, const std::string& part) {
 
 void run(const Options& options) {
   Contenders contenders = bench::engine::make_contenders();
-  std::erase_if(contenders,
-                [&](const auto& c) { return !contains(c->name(), options.contender); });
+  std::erase_if(contenders, [&](const auto& c) { return !contains(c->name(), options.contender); });
   if (contenders.empty()) throw std::runtime_error("no contender " + options.contender);
   std::vector<Row> rows;
-  for (const auto make : {bench::engine::independent, bench::engine::chain,
-                          bench::engine::write_then_reads, bench::engine::binary,
-                          bench::engine::stencil}) {
+  for (const auto make :
+       {bench::engine::independent, bench::engine::chain, bench::engine::write_then_reads,
+        bench::engine::binary, bench::engine::stencil}) {
     const Program program = make(options.operations);
     if (!contains(program.name, options.program)) continue;
     const std::vector<Row> more = measure(program, contenders, options);

@@ -39,8 +39,14 @@ class Libgomp final : public Contender {
     const int write_count = static_cast<int>(operation.writes.size());
     [[maybe_unused]] char* const variables = variables_.data();  // seen by depend only
     const Body* const what = &body;
-#pragma omp task depend(iterator(k = 0 : read_count), in : variables[reads[k]]) depend( \
-    iterator(k = 0 : write_count), out : variables[writes[k]]) firstprivate(i, what)
+#pragma omp task depend(iterator(k = 0                                         \
+                                 : read_count),                                \
+                        in                                                     \
+                        : variables[reads[k]]) depend(iterator(k = 0           \
+                                                               : write_count), \
+                                                      out                      \
+                                                      : variables[writes[k]])  \
+    firstprivate(i, what)
     what->run(i);
   }
 

@@ -26,10 +26,10 @@ struct Program {
 };
 
 // Each of `count` operations, always the same ones.
-Program independent(int count);      ///< each writes one of 1000 variables in turn
-Program chain(int count);            ///< all write one variable
-Program write_then_reads(int count); ///< one write, then 63 reads of the same variable
-Program binary(int count);           ///< two random reads and one random write of 1024
+Program independent(int count);       ///< each writes one of 1000 variables in turn
+Program chain(int count);             ///< all write one variable
+Program write_then_reads(int count);  ///< one write, then 63 reads of the same variable
+Program binary(int count);            ///< two random reads and one random write of 1024
 /// A row of 64 cells after the other, each from three cells of the row before.
 Program stencil(int count);
 

@@ -2,7 +2,6 @@
 #include <vector>
 
 #include <immintrin.h>
-
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>

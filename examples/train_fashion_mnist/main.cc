@@ -215,8 +215,7 @@ void train(const Options& options) {
       "result: accuracy=%.4f loss=%.9g epochs=%d devices=%zu images_per_second=%.0f overlap=%.3f "
       "comm_overlap=%.3f compute_seconds=%.3f\n",
       test_accuracy, loss, options.epochs, devices.size(), progress.images_per_second(),
-      overlap.copy, overlap.comm,
-      overlap.compute_seconds / static_cast<double>(devices.size()));
+      overlap.copy, overlap.comm, overlap.compute_seconds / static_cast<double>(devices.size()));
 }
 
 }  // namespace

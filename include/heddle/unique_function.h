@@ -91,7 +91,8 @@ class UniqueFunction<Result(Args...)> {
       ::new (static_cast<void*>(buffer_)) Stored(std::forward<Fn>(fn));
       table_ = &kInlineTable<Stored>;
     } else {
-      ::new (static_cast<void*>(buffer_)) Stored*(detail::new_callable<Stored>(std::forward<Fn>(fn)));
+      ::new (static_cast<void*>(buffer_))
+          Stored*(detail::new_callable<Stored>(std::forward<Fn>(fn)));
       table_ = &kHeapTable<Stored>;
     }
   }

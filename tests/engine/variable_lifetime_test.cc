@@ -53,8 +53,7 @@ TEST_CASE("a brief last runs on the thread that ends the last operation") {
   engine.push([&] { operation = std::this_thread::get_id(); }, {}, {x});
   HeldOperation held(engine, {x}, {});
   engine.push([&] { operation = std::this_thread::get_id(); }, {}, {x});
-  engine.delete_variable(
-      x, [&] { last = std::this_thread::get_id(); }, {.brief = true});
+  engine.delete_variable(x, [&] { last = std::this_thread::get_id(); }, {.brief = true});
   held.release();
   engine.wait_for_all();
   CHECK(last == operation);
