@@ -42,6 +42,7 @@ run_demo() {
 }
 
 run_benchmarks() {
+  "$root/scripts/install_packages.sh" bench
   build benchmarks/all
   (($#)) || set -- --quick
   local program

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building (and, with "ci", checking) heddle takes. Packages that
-# are there already are left alone; if none is missing, apt is not called.
+# Installs the Debian packages that building heddle takes and, with "ci", checking it or, with
+# "bench", comparing it with others. Packages that are there already are left alone; if none is
+# missing, apt is not called.
 set -euo pipefail
 
 build_packages=(
@@ -14,6 +15,7 @@ build_packages=(
   python3
   zlib1g-dev
 )
+bench_packages=(libstarpu-dev libtbb-dev pkg-config)
 ci_packages=(clang clang-format clang-tidy)
 
 fail() {
@@ -23,8 +25,9 @@ fail() {
 
 case "${1:-}" in
   build) packages=("${build_packages[@]}") ;;
+  bench) packages=("${build_packages[@]}" "${bench_packages[@]}") ;;
   ci) packages=("${build_packages[@]}" "${ci_packages[@]}") ;;
-  *) fail "\"${1:-}\": expected build or ci" ;;
+  *) fail "\"${1:-}\": expected build, bench or ci" ;;
 esac
 
 command -v dpkg-query apt-get >/dev/null ||

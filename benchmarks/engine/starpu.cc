@@ -1,0 +1,103 @@
+#include <stdexcept>
+#include <vector>
+
+#include <starpu.h>
+
+#include "contender.h"
+
+namespace bench::engine {
+namespace {
+
+struct Call {
+  const Body* body;
+  std::size_t operation;
+};
+
+void run_call(void* /*buffers*/[], void* argument) {
+  const auto* const call = static_cast<const Call*>(argument);
+  call->body->run(call->operation);
+}
+
+class StarPu final : public Contender {
+ public:
+  StarPu() {
+    starpu_conf_init(&config_);
+    config_.ncpus = kWorkers;
+    config_.ncuda = config_.nopencl = 0;
+    config_.sched_policy_name = "lws";
+    if (starpu_init(&config_) != 0) throw std::runtime_error("StarPU does not start");
+    starpu_pause();
+    starpu_codelet_init(&codelet_);
+    codelet_.cpu_funcs[0] = run_call;
+    codelet_.nbuffers = STARPU_VARIABLE_NBUFFERS;
+  }
+  ~StarPu() override {
+    starpu_resume();
+    unregister();
+    starpu_shutdown();
+  }
+  StarPu(const StarPu&) = delete;
+  StarPu& operator=(const StarPu&) = delete;
+
+  std::string name() const override { return "StarPU"; }
+
+  void prepare(const Program& program) override {
+    starpu_resume();
+    unregister();
+    starpu_pause();
+    program_ = &program;
+    values_.assign(static_cast<std::size_t>(program.variables), 0);
+    handles_.resize(values_.size());
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      starpu_variable_data_register(&handles_[i], STARPU_MAIN_RAM,
+                                    reinterpret_cast<uintptr_t>(&values_[i]), sizeof(int));
+    }
+    calls_.resize(program.operations.size());
+  }
+
+  Times run(const Body& body) override {
+    starpu_resume();
+    const auto start = std::chrono::steady_clock::now();
+    for (std::size_t i = 0; i < calls_.size(); ++i) push(i, body);
+    const auto pushed = std::chrono::steady_clock::now();
+    starpu_task_wait_for_all();
+    const auto end = std::chrono::steady_clock::now();
+    starpu_pause();  // its idle workers would keep the CPUs from the other contenders
+    return {pushed - start, end - start};
+  }
+
+ private:
+  void push(std::size_t i, const Body& body) {
+    const Operation& operation = program_->operations[i];
+    calls_[i] = {&body, i};
+    starpu_task* const task = starpu_task_create();
+    task->cl = &codelet_;
+    task->cl_arg = &calls_[i];
+    task->nbuffers = 0;
+    const auto use = [&](int v, starpu_data_access_mode mode) {
+      STARPU_TASK_SET_HANDLE(task, handles_[static_cast<std::size_t>(v)], task->nbuffers);
+      task->modes[task->nbuffers++] = mode;
+    };
+    for (const int v : operation.reads) use(v, STARPU_R);
+    for (const int v : operation.writes) use(v, STARPU_RW);
+    if (starpu_task_submit(task) != 0) throw std::runtime_error("StarPU refuses a task");
+  }
+
+  void unregister() {
+    for (const starpu_data_handle_t handle : handles_) starpu_data_unregister(handle);
+    handles_.clear();
+  }
+
+  starpu_conf config_{};
+  starpu_codelet codelet_{};
+  const Program* program_ = nullptr;
+  std::vector<int> values_;
+  std::vector<starpu_data_handle_t> handles_;
+  std::vector<Call> calls_;
+};
+
+}  // namespace
+
+std::unique_ptr<Contender> make_starpu() { return std::make_unique<StarPu>(); }
+
+}  // namespace bench::engine
