@@ -45,7 +45,8 @@ struct alignas(64) Operation : ReadyNode {
   bool on_stream = false;  ///< `queue` issues to a stream
   /// Released when what it waits for is issued, not only when that is done.
   bool follows_issued = false;
-  bool cancelled = false;  ///< skipped because of kCancel
+  bool cancelled = false;   ///< skipped because of kCancel
+  bool met_poison = false;  ///< skipped because of poison
   Task task;
 
   // Dependencies.
@@ -81,7 +82,7 @@ struct alignas(64) Operation : ReadyNode {
     }
     in_more_accesses_ = count > kInlineAccesses;
     stage.store(Stage::kPushed, std::memory_order_relaxed);
-    cancelled = false;
+    cancelled = met_poison = false;
   }
 
   Access* accesses() { return in_more_accesses_ ? more_accesses.get() : inline_accesses.data(); }

@@ -18,6 +18,11 @@ Clock::time_point deadline_in(std::chrono::milliseconds limit) {
   return limit > kForEver ? Clock::time_point::max() : Clock::now() + limit;
 }
 
+/// Workers had the variables last.
+void fetch(VarList variables) {
+  for (std::size_t i = 0; i < variables.size(); ++i) __builtin_prefetch(variables[i], 1);
+}
+
 /// For the process is about to end, and this thread must not start anything any more.
 [[noreturn]] void sleep_for_ever() {
   while (true) pause();
@@ -67,6 +72,8 @@ std::unique_ptr<Operation> ThreadedEngine::new_operation() {
 std::uint64_t ThreadedEngine::submit(Submission&& submission) {
   std::uint64_t sequence = 0;
   ReadyList ready;
+  fetch(submission.mutates);
+  fetch(submission.reads);
   try {
     std::unique_ptr<Operation> op = new_operation();
     op->begin(submission.reads.size() + submission.mutates.size());
@@ -132,7 +139,8 @@ void ThreadedEngine::execute(Operation& op) {
   bool skip = false;
   if (op.kind == Submission::Kind::kRun) {
     op.cancelled = cancelling_.load(std::memory_order_relaxed);
-    skip = op.cancelled || Tracker::inherited(op) != nullptr;
+    op.met_poison = Tracker::inherited(op) != nullptr;
+    skip = op.cancelled || op.met_poison;
   }
   RunContext context{op.device, op.lane, op.sequence, this};
   if (op.is_async && !skip) {
@@ -194,7 +202,9 @@ void ThreadedEngine::finish(Operation& op, ReadyList& ready) {
 
 void ThreadedEngine::end(Operation& op, ReadyList& ready) {
   Outcome outcome = Outcome::kCompleted;
-  FailurePtr poison = Tracker::inherited(op);
+  FailurePtr poison;
+  // Of a stream's operation only now is it final.
+  if (op.met_poison || op.on_stream) poison = Tracker::inherited(op);
   if (poison == nullptr && op.cancelled) {
     poison = std::make_shared<Failure>(Failure{op.sequence, std::nullopt});
   }

@@ -189,15 +189,21 @@ bool Tracker::add_read(Operation& op, Access& access, VarState& var) {
 }
 
 bool Tracker::add_write(Operation& op, Access& access, VarState& var) {
-  const std::lock_guard lock(var.lock);
-  if (var.accesses++ == 0) retain(&var);
-  Epoch& older = *var.newest;
   Epoch& epoch = *access.epoch;
   epoch = Epoch();
   access = {.operation = &op, .var = &var, .epoch = &epoch, .write = true};
   epoch.writer = &access;
   epoch.write_issued = epoch.write_done = false;
+  const std::lock_guard lock(var.lock);
+  Epoch& older = *var.newest;
   var.newest = &epoch;
+  if (var.accesses++ == 0) {
+    retain(&var);
+    if (var.is_clean) {  // the older version's line stays where it is
+      epochs_.put(older);
+      return access.granted = true;
+    }
+  }
   epoch.older = &older;
   older.newer = &epoch;
   access.granted = write_suffices(older, op) && reads_suffice(older, op);
@@ -277,6 +283,7 @@ void Tracker::end_access(Access& access, const FailurePtr& poison, ReadyList& re
     const std::lock_guard lock(var.lock);
     retired = access.write ? end_write(access, poison, ready) : end_read(access, ready);
     is_last = --var.accesses == 0;
+    if (is_last) var.is_clean = var.newest->poison == nullptr;
   }
   if (retired != nullptr) retired_epochs_.put(*retired);
   if (is_last) release(&var);

@@ -30,6 +30,8 @@ struct alignas(64) VarState : base::InBlockCache<VarState> {
   std::atomic<std::uint32_t> references{1};
   base::SpinLock lock;
   bool deleted = false;
+  /// While no operation on it is pending: nothing of the newest version matters to what follows.
+  bool is_clean = true;
   const std::uint64_t engine_id;
   std::uint64_t version = 0;    ///< ended operations that mutate it
   std::uint64_t last_push = 0;  ///< the last push that named it: folds duplicates

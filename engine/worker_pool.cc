@@ -14,7 +14,7 @@ namespace {
 constexpr std::chrono::microseconds kSpin{20};
 
 /// Longest pause between two looks, in pauses of the CPU: each look costs who pushes a cache miss.
-constexpr int kMaxPauses = 8;
+constexpr int kMaxPauses = 32;
 
 /// Operations that a worker may run ahead of its batch.
 constexpr std::uint64_t kMaxKept = ReadyQueue::kPatience;
