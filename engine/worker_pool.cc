@@ -55,17 +55,20 @@ void WorkerPool::stop() {
   }
 }
 
-bool WorkerPool::is_urgent(const ReadyNode& node) const {
-  const int priority = batched_priority_.load(std::memory_order_relaxed);
-  if (node.priority != priority) return node.priority > priority;
-  return workers_.size() == 1 && node.sequence < batched_sequence_.load(std::memory_order_relaxed);
+bool WorkerPool::is_urgent(int priority, std::uint64_t sequence) const {
+  const int batched = batched_priority_.load();
+  if (priority != batched) return priority > batched;
+  return workers_.size() == 1 && sequence < batched_sequence_.load();
 }
 
-void WorkerPool::put(ReadyNode& first, ReadyNode& last) {
+void WorkerPool::put(ReadyNode& first, ReadyNode& last, const ReadyNode& best) {
+  const int priority = best.priority;
+  const std::uint64_t sequence = best.sequence;
   ReadyNode* top = inbox_.load(std::memory_order_relaxed);
   do {
     last.newer = top;
   } while (!inbox_.compare_exchange_weak(top, &first));
+  if (is_urgent(priority, sequence)) urgent_.fetch_add(1);
   if (top != nullptr || sleeping_.load() == 0) return;
   bool wakes = false;
   {
@@ -99,15 +102,14 @@ bool WorkerPool::claim_sleeper() {
 }
 
 void WorkerPool::submit(ReadyList operations) {
-  ReadyNode* last = operations.pop();
+  ReadyNode* const last = operations.pop();
   ReadyNode* first = last;
-  bool urgent = is_urgent(*first);
+  const ReadyNode* best = last;
   while (Operation* const op = operations.pop()) {
-    urgent = urgent || is_urgent(*op);
+    if (goes_before(*op, *best)) best = op;
     op->newer = std::exchange(first, op);
   }
-  put(*first, *last);
-  if (urgent) urgent_.fetch_add(1);
+  put(*first, *last, *best);
 }
 
 void WorkerPool::execute(const device::Work& work) {
@@ -122,9 +124,7 @@ void WorkerPool::execute(const device::Work& work) {
   item->priority = work.priority;
   item->sequence = work.sequence;
   item->work = work;
-  const bool urgent = is_urgent(*item);
-  put(*item, *item);
-  if (urgent) urgent_.fetch_add(1);
+  put(*item, *item, *item);
 }
 
 void WorkerPool::return_batch(Worker& me) {
@@ -162,6 +162,7 @@ ReadyNode* WorkerPool::take(Worker& me) {
   }
   if (batched_priority_.load(std::memory_order_relaxed) != node->priority) {
     batched_priority_.store(node->priority);
+    if (inbox_.load() != nullptr) --me.urgent;  // perhaps something that goes first
   }
   batched_sequence_.store(node->sequence);
   me.next = 0;

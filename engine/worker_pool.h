@@ -40,6 +40,9 @@ class ThreadedEngine;
 ///  - What is in a batch goes before what is in the queue, but for what became ready later. If the
 ///    order asks for that to run first, urgent_ is raised, and every worker that took its batch
 ///    before returns what is left of it. For equal priorities that is done with one worker only.
+///    Who takes a batch of another priority than the last one's says so in batched_priority_ before
+///    it looks into the inbox again, and put() looks at that after it has filled the inbox: one
+///    sees the other.
 class WorkerPool final : public LaneQueue, public device::Executor {
  public:
   enum class Idle : std::uint8_t {
@@ -85,10 +88,10 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool has_work() const { return inbox_.load() != nullptr || has_queue_.load(); }
   void spin() const;
   void sleep(std::unique_lock<base::SpinLock>& lock);
-  /// Puts nodes linked by `newer`, last one first, into the inbox.
-  void put(ReadyNode& first, ReadyNode& last);
+  /// Puts nodes linked by `newer`, last one first, into the inbox. `best` goes before the others.
+  void put(ReadyNode& first, ReadyNode& last, const ReadyNode& best);
   void empty_inbox();
-  bool is_urgent(const ReadyNode& node) const;
+  bool is_urgent(int priority, std::uint64_t sequence) const;
   /// Makes a sleeping worker search if one has to: then the caller calls wake() without the lock.
   bool claim_sleeper();
   void wake() { wakes_.notify_one(); }
