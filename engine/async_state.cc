@@ -4,6 +4,7 @@ namespace heddle {
 namespace detail {
 
 void AsyncState::use(std::exception_ptr error) {
+  check_process(engine->process());
   switch (stage_.exchange(Stage::kUsed)) {
     case Stage::kOpen:
       complete(std::move(error));
@@ -19,6 +20,7 @@ void AsyncState::use(std::exception_ptr error) {
 }
 
 void AsyncState::drop() {
+  if (in_forked_child(engine->process())) return;  // locks may be held that nobody will release
   Stage expected = Stage::kOpen;
   if (stage_.compare_exchange_strong(expected, Stage::kDropped)) {
     complete(std::make_exception_ptr(Error("completion dropped")));

@@ -59,8 +59,8 @@ bool Generations::begin_wait(Waiter& waiter) {
     return false;
   }
   waiter.generation = newest_->number;
-  waiter.next = std::exchange(waiters_, &waiter);
   open();
+  waiter.next = std::exchange(waiters_, &waiter);
   look_locked();
   return true;
 }

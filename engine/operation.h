@@ -30,6 +30,7 @@ struct alignas(64) Operation : ReadyNode {
 
   enum class Stage : std::uint8_t {
     kPushed,
+    kIssuing,     ///< what may wait for it on a stream is being released
     kIssued,      ///< it stands in the order of its stream
     kEndedEarly,  ///< its stream was done with it before it counted as issued
   };

@@ -49,7 +49,10 @@ bool PendingLimit::acquire(AdmissionMode mode) {
     return true;
   }
   if (stopped_.load()) throw_stopped();
-  if (blocked_.load() == 0 && try_acquire()) return true;
+  if (blocked_.load() == 0 && try_acquire()) {
+    give_back_if_stopped();
+    return true;
+  }
   if (mode == AdmissionMode::kTry) return false;
   acquire_blocking();
   return true;
@@ -75,6 +78,24 @@ void PendingLimit::acquire_blocking() {
     }
   }
   leave();
+  lock.unlock();
+  give_back_if_stopped();
+}
+
+/// stop() may have come, and found nothing pending, since the caller looked.
+void PendingLimit::give_back_if_stopped() {
+  if (!stopped_.load()) return;
+  release();
+  throw_stopped();
+}
+
+std::size_t PendingLimit::pending() {
+  const std::size_t left = collect();
+  if (left == 0 && draining_.load()) {
+    const std::lock_guard lock(mutex_);
+    empty_.notify_all();
+  }
+  return left;
 }
 
 void PendingLimit::release() {
@@ -95,11 +116,14 @@ bool PendingLimit::wait_until_empty(std::chrono::steady_clock::time_point deadli
   std::unique_lock lock(mutex_);
   if (!draining_.exchange(true)) watchers_.fetch_add(1);
   const auto is_empty = [this] { return collect() == 0; };
+  bool empty = true;
   if (deadline == std::chrono::steady_clock::time_point::max()) {
     empty_.wait(lock, is_empty);
-    return true;
+  } else {
+    empty = empty_.wait_until(lock, deadline, is_empty);
   }
-  return empty_.wait_until(lock, deadline, is_empty);
+  if (empty) empty_.notify_all();  // who collected the last count tells the others
+  return empty;
 }
 
 }  // namespace heddle::detail

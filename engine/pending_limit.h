@@ -38,7 +38,7 @@ class PendingLimit {
   bool acquire(AdmissionMode mode);
   void release();
 
-  std::size_t pending() { return collect(); }
+  std::size_t pending();
   /// Refuses further admissions, but forced ones; blocked pushers get EngineStopped.
   void stop();
   /// Blocks until nothing is pending. False if `deadline` came first.
@@ -52,6 +52,7 @@ class PendingLimit {
 
   bool try_acquire();
   void acquire_blocking();
+  void give_back_if_stopped();
   /// Takes what was released off pending_; returns what is left.
   std::size_t collect();
   void take_off(std::size_t count);

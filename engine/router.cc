@@ -57,6 +57,8 @@ WorkerPool& Router::cpu_pool(Lane lane) {
 void Router::stop() {
   const std::lock_guard lock(mutex_);
   for (const auto& pool : pools_) pool->stop();
+  // A stream's thread may still be leaving another lane, to which it has just given an operation.
+  for (const auto& lane : streams_) lane->close();
   streams_.clear();
 }
 

@@ -30,6 +30,9 @@ class StreamLane final : public LaneQueue {
   bool is_stream() const override { return true; }
   void submit(ReadyList operations) override;
 
+  /// Ends the stream and its threads. Every operation must have ended.
+  void close() { stream_.reset(); }
+
  private:
   static void run(void* operation);
   static void finished(void* operation);
@@ -40,7 +43,7 @@ class StreamLane final : public LaneQueue {
 
   ThreadedEngine& engine_;
   const int window_;
-  const std::unique_ptr<device::Stream> stream_;
+  std::unique_ptr<device::Stream> stream_;
 
   std::mutex mutex_;
   ReadyQueue queue_;

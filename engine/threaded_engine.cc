@@ -95,6 +95,7 @@ std::uint64_t ThreadedEngine::submit(Submission&& submission) {
     if ((op->task || op->is_async) && !(is_free && op->brief)) {
       op->queue = &router_.find(op->device, op->lane);
       op->on_stream = op->queue->is_stream();
+      if (op->on_stream) op->token = {};
       // A copy that stands in its stream while it waits for a far-off producer would hold up every
       // copy behind it: there it is better to wait on the host, where priorities count.
       op->follows_issued = op->on_stream && op->lane == Lane::kCompute;
@@ -133,7 +134,8 @@ void ThreadedEngine::dispatch(ReadyList& ready) {
 }
 
 void ThreadedEngine::execute(Operation& op) {
-  if (halted_.load(std::memory_order_relaxed)) sleep_for_ever();
+  // What runs inline may be run by the thread that ends the process.
+  if (op.queue != nullptr && halted_.load(std::memory_order_relaxed)) sleep_for_ever();
   const OperationScope scope(this, op.name, op.sequence, op.device, op.lane, op.generation);
   if (tracing()) op.started_at = now_ns();
   bool skip = false;
@@ -222,7 +224,6 @@ void ThreadedEngine::end(Operation& op, ReadyList& ready) {
   }
   if (tracing()) keep_record(op, outcome);
   if (op.thrown != nullptr || op.failed != nullptr) op.thrown = op.failed = nullptr;
-  if (op.on_stream) op.token = {};
   if (tracing()) op.ready_at = op.issued_at = op.started_at = 0;
   tracker_.done(op, poison, ready);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "engine/operation_scope.h"
@@ -92,6 +93,7 @@ bool unlink(Waiter& waiter) {
   while (*link != nullptr && *link != &waiter) link = &(*link)->next;
   if (*link == nullptr) return false;
   *link = waiter.next;
+  waiter.epoch = nullptr;
   return true;
 }
 
@@ -215,13 +217,19 @@ bool Tracker::add_write(Operation& op, Access& access, VarState& var) {
 }
 
 bool Tracker::may_end(Operation& op) {
-  auto expected = Operation::Stage::kPushed;
-  return !op.stage.compare_exchange_strong(expected, Operation::Stage::kEndedEarly);
+  auto stage = Operation::Stage::kPushed;
+  if (op.stage.compare_exchange_strong(stage, Operation::Stage::kEndedEarly)) return false;
+  // Were it left to the issuer now, a consumer that it has just released could overtake the end.
+  while (stage == Operation::Stage::kIssuing) {
+    std::this_thread::yield();
+    stage = op.stage.load();
+  }
+  return true;
 }
 
 bool Tracker::issued(Operation& op, ReadyList& ready) {
-  if (op.stage.load() == Operation::Stage::kEndedEarly) return false;
-  // Until the stage says so nobody ends `op`.
+  auto expected = Operation::Stage::kPushed;
+  if (!op.stage.compare_exchange_strong(expected, Operation::Stage::kIssuing)) return false;
   for (std::uint32_t i = 0; i < op.access_count; ++i) {
     Access& access = op.accesses()[i];
     const std::lock_guard lock(access.var->lock);
@@ -235,8 +243,8 @@ bool Tracker::issued(Operation& op, ReadyList& ready) {
     }
     grant_newer_writer(epoch, ready);
   }
-  auto expected = Operation::Stage::kPushed;
-  return op.stage.compare_exchange_strong(expected, Operation::Stage::kIssued);
+  op.stage.store(Operation::Stage::kIssued);
+  return true;
 }
 
 void Tracker::waits(const Operation& op, std::vector<device::Token>& tokens) {
@@ -338,15 +346,16 @@ void Tracker::wait_blocking(Waiter& waiter) {
   {
     std::unique_lock order(order_lock_);
     std::unique_lock lock(waiter.var->lock);
-    waiter.epoch = waiter.var->newest;
+    Epoch& epoch = *waiter.var->newest;
     waiter.last_sequence = last_sequence_;
     order.unlock();
-    if (is_over(*waiter.epoch, waiter)) {
-      waiter.poison = waiter.epoch->poison;
+    if (is_over(epoch, waiter)) {
+      waiter.poison = epoch.poison;
     } else if (stopped_.load()) {
       state = Waiter::State::kStopped;
     } else {
-      waiter.next = std::exchange(waiter.epoch->waiters, &waiter);
+      waiter.epoch = &epoch;
+      waiter.next = std::exchange(epoch.waiters, &waiter);
       lock.unlock();
       state = waiter.wait();
       lock.lock();  // who woke it does not touch it any more

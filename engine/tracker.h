@@ -57,7 +57,7 @@ class Tracker {
   std::uint64_t push(Operation& op, VarList reads, VarList mutates, ReadyList& ready);
 
   /// `op` stands in the order of its stream at `op.token`: releases what may wait for it there.
-  /// False if it has run to its end already: the caller ends it.
+  /// False, and nothing released, if it has run to its end already: the caller ends it.
   bool issued(Operation& op, ReadyList& ready);
 
   /// `op` has run to its end on its stream. False if it is still being issued; then whoever

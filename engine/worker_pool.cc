@@ -148,23 +148,31 @@ ReadyNode* WorkerPool::from_batch(Worker& me) {
 }
 
 ReadyNode* WorkerPool::take(Worker& me) {
+  const bool exact = workers_.size() == 1;
+  me.urgent = urgent_.load();
+  // Until the batch is known whatever comes may have to go first.
+  if (exact) batched_sequence_.store(std::numeric_limits<std::uint64_t>::max());
   empty_inbox();
   ReadyNode* const first = queue_.pop();
-  if (first == nullptr || !queue_.in_order()) return first;
   // Few, so that something is left for each of the others also if these take long.
-  const std::size_t count = std::min(kMaxBatch, queue_.size() / (2 * workers_.size()));
-  if (count == 0) return first;
-  me.urgent = urgent_.load();
+  const std::size_t count =
+      queue_.in_order() ? std::min(kMaxBatch, queue_.size() / (2 * workers_.size())) : 0;
+  if (count == 0) {
+    if (exact) batched_sequence_.store(0);
+    return first;
+  }
   ReadyNode* node = nullptr;
   for (std::size_t i = 0; i < count; ++i) {
     node = queue_.pop();
+    me.order[i].priority = node->priority;
+    me.order[i].sequence = node->sequence;
     me.batch[i].store(node, std::memory_order_release);
   }
   if (batched_priority_.load(std::memory_order_relaxed) != node->priority) {
     batched_priority_.store(node->priority);
     if (inbox_.load() != nullptr) --me.urgent;  // perhaps something that goes first
   }
-  batched_sequence_.store(node->sequence);
+  if (exact) batched_sequence_.store(node->sequence);
   me.next = 0;
   me.count = count;
   return first;
@@ -273,16 +281,10 @@ void WorkerPool::run(Worker& me, ReadyNode& first) {
 
 ReadyNode* WorkerPool::keep_or_queue(Worker& me, Operation& op) {
   if (engine_.tracing()) op.ready_at = now_ns();
+  while (me.next < me.count && me.batch[me.next].load() == nullptr) ++me.next;  // stolen
   const bool batch_is_current = urgent_.load(std::memory_order_relaxed) == me.urgent;
-  while (me.next < me.count && batch_is_current && me.kept < kMaxKept) {
-    ReadyNode* const other = me.batch[me.next].exchange(nullptr);
-    if (other == nullptr) {  // stolen
-      ++me.next;
-      continue;
-    }
-    const bool goes_first = goes_before(op, *other);
-    me.batch[me.next].store(other, std::memory_order_release);
-    if (!goes_first) break;
+  if (me.next < me.count && batch_is_current && me.kept < kMaxKept &&
+      goes_before(op, me.order[me.next])) {
     ++me.kept;
     return &op;
   }
@@ -292,6 +294,7 @@ ReadyNode* WorkerPool::keep_or_queue(Worker& me, Operation& op) {
   {
     const std::lock_guard lock(mutex_);
     empty_inbox();
+    if (is_urgent(op.priority, op.sequence)) urgent_.fetch_add(1);
     queue_.push(op);
     if (me.next == me.count) node = queue_.pop();
     wakes = claim_sleeper();

@@ -68,7 +68,8 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   struct alignas(64) Worker {
     std::array<std::atomic<ReadyNode*>, kMaxBatch> batch{};
     // Of its thread.
-    std::size_t next = 0;  ///< in batch
+    std::array<ReadyNode, kMaxBatch> order{};  ///< priority and sequence of what went into batch
+    std::size_t next = 0;                      ///< in batch
     std::size_t count = 0;
     std::uint32_t urgent = 0;  ///< urgent_ when the batch was taken
     std::uint64_t kept = 0;    ///< operations run ahead of the batch
