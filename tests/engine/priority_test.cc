@@ -75,6 +75,29 @@ TEST_CASE("what becomes urgent while a worker has taken others along goes before
   CHECK(log.entries() == expected);
 }
 
+TEST_CASE("a successor runs in its turn among what a worker has taken along") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Engine engine(options);
+  constexpr int kOperations = 200;
+  Log<int> log;
+  HeldOperation held(engine, {}, {});
+  held.wait_until_started();
+  const Var x = engine.new_variable();
+  std::vector<int> expected;
+  for (int i = 0; i < kOperations; ++i) {
+    const auto note = [&log, i] { log.add(i); };
+    if (i == 3 || i == 10) {  // the tenth becomes ready when the third has ended
+      engine.push(note, {}, {x});
+    } else {
+      engine.push(note, {}, {});
+    }
+    expected.push_back(i);
+  }
+  held.release();
+  engine.wait_for_all();
+  CHECK(log.entries() == expected);
+}
+
 TEST_CASE("an earlier operation that becomes ready late goes before later ones") {
   HEDDLE_FOR_EACH(options, one_worker_engines);
   Engine engine(options);
