@@ -33,8 +33,7 @@ struct Generation {
 ///
 /// Invariants (all atomic operations named here are sequentially consistent):
 ///  - Who adds to a closed generation is an operation of it, which has not ended. So a closed one
-///  is
-///    empty for ever once `ended`, and `added` read after it, are equal.
+///    is empty for ever once `ended`, and `added` read after it, are equal.
 ///  - end() counts in `ended` before it looks at waiting_, which a waiter raises before it sums. So
 ///    what a sum misses is counted in `late`, and look() reads that before it sums: when `missing`
 ///    more are late, all that it missed have ended, and who is the last of them looks again.

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "engine/base/spin_mutex.h"
+#include "engine/base/spin_lock.h"
 #include "engine/failure.h"
 
 namespace heddle::detail {

@@ -28,9 +28,8 @@ class ThreadedEngine;
 ///
 /// Invariants (the fields under mutex_ but for Worker::batch):
 ///  - Who puts something into an empty inbox wakes a sleeping worker unless another one is
-///  searching,
-///    be it awake or just being woken; a searching worker that finds something wakes the next if
-///    there is more. A worker that is going to sleep counts itself in sleeping_, and off
+///    searching, be it awake or just being woken; a searching worker that finds something wakes the
+///    next if there is more. A worker that is going to sleep counts itself in sleeping_, and off
 ///    searching_, before it looks into the inbox for the last time (all sequentially consistent),
 ///    so one sees the other: nothing is left in inbox and queue while a worker sleeps and none
 ///    searches.

@@ -1,7 +1,6 @@
 // What an operation costs: heddle and other runtimes on the same lists of operations, interleaved.
 
 #include <cstdio>
-#include <exception>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -9,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_line.h"
 #include "contender.h"
 #include "results.h"
 
@@ -123,10 +123,5 @@ int run_command_line(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run_command_line(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_engine: %s\n", error.what());
-    return 1;
-  }
+  return bench::run_or_complain("bench_engine", run_command_line, argc, argv);
 }

@@ -12,7 +12,6 @@ class Heddle final : public Contender {
   std::string name() const override { return "heddle"; }
 
   void prepare(const Program& program) override {
-    program_ = &program;
     arguments_.clear();
     std::vector<::heddle::Var> variables;
     for (int i = 0; i < program.variables; ++i) variables.push_back(engine_.new_variable());
@@ -44,7 +43,6 @@ class Heddle final : public Contender {
   };
 
   ::heddle::Engine engine_{{.cpu_workers = kWorkers}};
-  const Program* program_ = nullptr;
   std::vector<Arguments> arguments_;
 };
 

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdio>
-#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "command_line.h"
 #include "results.h"
 
 namespace {
@@ -126,10 +126,5 @@ int run_command_line(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run_command_line(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_training: %s\n", error.what());
-    return 1;
-  }
+  return bench::run_or_complain("bench_training", run_command_line, argc, argv);
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <numeric>
 #include <random>
 #include <string>
@@ -12,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <cblas.h>
 
+#include "command_line.h"
 #include "idx_file.h"
 #include "serial_mlp.h"
 
@@ -115,10 +115,5 @@ int run_command_line(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run_command_line(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "train_fashion_mnist_serial: %s\n", error.what());
-    return 1;
-  }
+  return bench::run_or_complain("train_fashion_mnist_serial", run_command_line, argc, argv);
 }

@@ -1,19 +1,18 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
-#include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
-#include <vector>
 
+#include "engine/base/magazine.h"
 #include "engine/base/spin_lock.h"
 #include "engine/base/thread_group.h"
 
 namespace heddle::base {
 
-/// Objects that many threads have done with and few take back, in magazines of kSize: who takes
+/// Objects that many threads have done with and few take back, in magazines: who takes
 /// one knows the addresses of the next objects, and can have them fetched from the cache of the
 /// thread that used them last.
 ///
@@ -21,18 +20,11 @@ namespace heddle::base {
 template <class T>
 class Magazines {
  public:
-  static constexpr std::size_t kSize = 32;
-  struct Magazine {
-    std::size_t count = 0;
-    std::array<T*, kSize> items;
-    Magazine* next = nullptr;
-  };
-
   Magazines() = default;
   /// Deletes the objects that are left.
   ~Magazines() {
     for (Group& group : groups_) delete_all(group.filling);
-    delete_all(full_.load());
+    delete_all(full_.take_all());
   }
   Magazines(const Magazines&) = delete;
   Magazines& operator=(const Magazines&) = delete;
@@ -42,20 +34,19 @@ class Magazines {
     Group& group = groups_[thread_group()];
     const std::lock_guard lock(group.lock);
     if (group.filling == nullptr) {
-      group.filling = new (std::nothrow) Magazine;
+      group.filling = new (std::nothrow) Magazine<T>;
       if (group.filling == nullptr) return delete &object;
     }
     group.filling->items[group.filling->count++] = &object;
-    if (group.filling->count == kSize) push_full(*std::exchange(group.filling, nullptr));
+    if (group.filling->count == Magazine<T>::kSize) {
+      full_.put(*std::exchange(group.filling, nullptr));
+    }
   }
 
   /// Full magazines, linked, or null if there are none. The caller owns them.
-  Magazine* take() {
-    if (full_.load(std::memory_order_relaxed) == nullptr) return nullptr;
-    return full_.exchange(nullptr, std::memory_order_acquire);
-  }
+  Magazine<T>* take() { return full_.take_all(); }
 
-  static void delete_all(Magazine* first) {
+  static void delete_all(Magazine<T>* first) {
     while (first != nullptr) {
       for (std::size_t i = 0; i < first->count; ++i) delete first->items[i];
       delete std::exchange(first, first->next);
@@ -65,20 +56,11 @@ class Magazines {
  private:
   struct alignas(64) Group {
     SpinLock lock;
-    Magazine* filling = nullptr;
+    Magazine<T>* filling = nullptr;
   };
 
-  /// Full magazines leave all at once, so none can come back while somebody takes it for the top.
-  void push_full(Magazine& magazine) {
-    Magazine* below = full_.load(std::memory_order_relaxed);
-    do {
-      magazine.next = below;
-    } while (!full_.compare_exchange_weak(below, &magazine, std::memory_order_release,
-                                          std::memory_order_relaxed));
-  }
-
   std::array<Group, kThreadGroups> groups_;
-  alignas(64) std::atomic<Magazine*> full_{nullptr};
+  alignas(64) MagazineStack<T> full_;
 };
 
 /// What one thread at a time takes from Magazines.
@@ -103,7 +85,7 @@ class Supply {
   }
   /// Takes an object back.
   void put(T& object) {
-    if (first_ != nullptr && first_->count < Magazines<T>::kSize) {
+    if (first_ != nullptr && first_->count < Magazine<T>::kSize) {
       first_->items[first_->count++] = &object;
     } else {
       source_.put(object);
@@ -119,7 +101,7 @@ class Supply {
   }
 
   Magazines<T>& source_;
-  typename Magazines<T>::Magazine* first_ = nullptr;
+  Magazine<T>* first_ = nullptr;
 };
 
 }  // namespace heddle::base

@@ -3,9 +3,14 @@
 #include <atomic>
 #include <thread>
 
-#include "engine/base/spin_mutex.h"
-
 namespace heddle::base {
+
+/// Tells the CPU that this is a spin loop.
+inline void cpu_relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
 
 /// A mutex of one byte for critical sections of some dozens of instructions, of which there are so
 /// many that two threads seldom want the same one: never sleeps, but yields.

@@ -26,20 +26,6 @@ class EngineCore;
 struct AsyncState;
 }  // namespace detail
 
-/// One operation's wishes: where it runs, how urgent it is, what it is called.
-struct PushOptions {
-  Device device = Device();
-  Lane lane = Lane::kCompute;
-  int priority = 0;            ///< higher first among the ready operations of a lane
-  std::string_view name = {};  ///< in traces and errors; copied
-  /// Every mutated variable is written in full: the operation runs although they are poisoned,
-  /// and heals them. Poison in the variables it reads still skips it.
-  bool overwrites = false;
-  /// A hint: the operation is short and blocks on nothing. Where its lane would wake a thread for
-  /// it, as the copy and comm lanes of a simulated GPU do, a thread that is awake may run it.
-  bool brief = false;
-};
-
 /// What a running operation knows about itself. Copyable; for push_async valid until completion.
 struct RunContext {
   Device device;

@@ -4,6 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include "heddle/device.h"
+#include "heddle/trace.h"
 
 namespace heddle {
 
@@ -37,6 +41,20 @@ struct EngineOptions {
   int copy_window = 2;
   /// The same for a compute stream.
   int compute_window = 64;
+};
+
+/// One operation's wishes: where it runs, how urgent it is, what it is called.
+struct PushOptions {
+  Device device = Device();
+  Lane lane = Lane::kCompute;
+  int priority = 0;            ///< higher first among the ready operations of a lane
+  std::string_view name = {};  ///< in traces and errors; copied
+  /// Every mutated variable is written in full: the operation runs although they are poisoned,
+  /// and heals them. Poison in the variables it reads still skips it.
+  bool overwrites = false;
+  /// A hint: the operation is short and blocks on nothing. Where its lane would wake a thread for
+  /// it, as the copy and comm lanes of a simulated GPU do, a thread that is awake may run it.
+  bool brief = false;
 };
 
 /// Settings of the process: its devices and its default engine.
