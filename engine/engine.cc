@@ -1,6 +1,7 @@
 #include "heddle/engine.h"
 
 #include <atomic>
+#include <climits>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -93,55 +94,66 @@ detail::EngineCore& Engine::core() const {
 
 Var Engine::new_variable(std::string_view name) { return core().new_variable(name); }
 
-void Engine::delete_variable(Var var, UniqueFunction<void()> last, const PushOptions& options) {
+void Engine::delete_variable(Var var, UniqueFunction<void()> last, const PushOptions& given) {
   detail::EngineCore& engine = core();
-  Submission submission;
-  if (last) submission.task = [last = std::move(last)](RunContext&) mutable { last(); };
-  submission.mutates = std::span<const Var>(&var, 1);
-  submission.options = options;
-  if (options.name.empty()) submission.options.name = "delete_variable";
-  submission.kind = Submission::Kind::kDelete;
-  engine.admit(detail::AdmissionMode::kForce);
-  engine.submit(std::move(submission));
+  PushOptions options = given;
+  if (options.name.empty()) options.name = "delete_variable";
+  detail::Task task;
+  if (last) task = [last = std::move(last)](RunContext&) mutable { last(); };
+  engine.submit({.task = task ? &task : nullptr,
+                 .mutates = std::span<const Var>(&var, 1),
+                 .options = &options,
+                 .priority = INT_MAX,  // what a variable's end gives back is wanted by what is to come
+                 .kind = Submission::Kind::kDelete,
+                 .admission = Submission::Admission::kForced});
 }
 
 void Engine::clear_error(const Var& var) {
   detail::EngineCore& engine = core();
-  Submission submission;
-  submission.mutates = std::span<const Var>(&var, 1);
-  submission.options.name = "clear_error";
-  submission.kind = Submission::Kind::kClear;
-  engine.admit(detail::AdmissionMode::kBlock);
-  engine.submit(std::move(submission));
+  const PushOptions options{.name = "clear_error"};
+  engine.submit({.mutates = std::span<const Var>(&var, 1),
+                 .options = &options,
+                 .kind = Submission::Kind::kClear});
 }
 
-std::uint64_t Engine::push_task(detail::Task task, VarList reads, VarList mutates,
+std::uint64_t Engine::push_task(detail::Task&& task, VarList reads, VarList mutates,
                                 const PushOptions& options) {
   detail::EngineCore& engine = core();
   if (!task) detail::refuse_null("Engine::push");
-  engine.admit(detail::AdmissionMode::kBlock);
-  return engine.submit({std::move(task), {}, reads, mutates, options, Submission::Kind::kRun});
+  return engine.submit({.task = &task,
+                        .reads = reads,
+                        .mutates = mutates,
+                        .options = &options,
+                        .priority = options.priority});
 }
 
-std::uint64_t Engine::push_async_task(detail::AsyncTask task, VarList reads, VarList mutates,
+std::uint64_t Engine::push_async_task(detail::AsyncTask&& task, VarList reads, VarList mutates,
                                       const PushOptions& options) {
   detail::EngineCore& engine = core();
   if (!task) detail::refuse_null("Engine::push_async");
-  engine.admit(detail::AdmissionMode::kBlock);
-  return engine.submit({{}, std::move(task), reads, mutates, options, Submission::Kind::kRun});
+  return engine.submit({.async_task = &task,
+                        .reads = reads,
+                        .mutates = mutates,
+                        .options = &options,
+                        .priority = options.priority});
 }
 
 Engine::Admission::Admission(Engine& engine)
-    : engine_(engine), granted_(engine.core().admit(detail::AdmissionMode::kTry)) {}
+    : engine_(engine), granted_(engine.core().try_admit()) {}
 
 Engine::Admission::~Admission() {
   if (granted_) engine_.core_->cancel_admission();
 }
 
-std::uint64_t Engine::push_admitted(Admission& admission, detail::Task task, VarList reads,
+std::uint64_t Engine::push_admitted(Admission& admission, detail::Task&& task, VarList reads,
                                     VarList mutates, const PushOptions& options) {
   admission.granted_ = false;
-  return core_->submit({std::move(task), {}, reads, mutates, options, Submission::Kind::kRun});
+  return core_->submit({.task = &task,
+                        .reads = reads,
+                        .mutates = mutates,
+                        .options = &options,
+                        .priority = options.priority,
+                        .admission = Submission::Admission::kAdmitted});
 }
 
 void Engine::wait_for_var(const Var& var) {

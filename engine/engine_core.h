@@ -13,26 +13,28 @@
 
 namespace heddle::detail {
 
-/// A push with its callable in one of its two forms.
+/// A push with its callable in one of its two forms. Refers to what its caller holds.
 struct Submission {
   enum class Kind : std::uint8_t {
     kRun,
     kDelete,  ///< mutates[0] is deleted; the task, if any, ignores poison and cancellation
     kClear,   ///< lifts the poison of mutates[0]; there is no task
   };
+  enum class Admission : std::uint8_t {
+    kBlock,     ///< to wait for a place among the pending operations
+    kForced,    ///< takes one above the limit
+    kAdmitted,  ///< has one
+  };
 
-  Task task;
-  AsyncTask async_task;
-  VarList reads;
-  VarList mutates;
-  PushOptions options;
+  Task* task = nullptr;  ///< moved from once the submission has its place in the program
+  AsyncTask* async_task = nullptr;
+  VarList reads = {};
+  VarList mutates = {};
+  const PushOptions* options = nullptr;
+  int priority = 0;
   Kind kind = Kind::kRun;
-};
-
-enum class AdmissionMode : std::uint8_t {
-  kBlock,  ///< wait for a place
-  kTry,    ///< refuse if there is none
-  kForce,  ///< take one above the limit
+  Admission admission = Admission::kBlock;
+  std::int64_t pushed_at = 0;  ///< if traced
 };
 
 /// What an engine kind implements. Engine checks its arguments and the process and forwards here;
@@ -54,13 +56,13 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
 
   Var new_variable(std::string_view name);
 
-  /// Takes a place among the pending operations; false if kTry found none. Inside an operation
-  /// there always is one. Throws EngineStopped after shutdown.
-  virtual bool admit(AdmissionMode mode) = 0;
+  /// Takes a place among the pending operations if there is one, as there always is inside an
+  /// operation. Throws EngineStopped after shutdown.
+  virtual bool try_admit() = 0;
   virtual void cancel_admission() = 0;
-  /// Takes the submission's place in the program. The caller has been admitted; throws
-  /// std::invalid_argument, with the admission given back, if a variable is not usable.
-  virtual std::uint64_t submit(Submission&& submission) = 0;
+  /// Takes the submission's place in the program. Throws EngineStopped after shutdown and
+  /// std::invalid_argument if a variable is not usable, then with an admission given back.
+  virtual std::uint64_t submit(Submission submission) = 0;
 
   virtual void wait_for_var(VarState* var, bool reads_too) = 0;
   virtual void wait_for_all() = 0;

@@ -53,24 +53,25 @@ std::unique_lock<std::mutex> NaiveEngine::take_turn() const {
   return inside() ? std::unique_lock(turn_, std::defer_lock) : std::unique_lock(turn_);
 }
 
-bool NaiveEngine::admit(AdmissionMode) {
+bool NaiveEngine::try_admit() {
   if (stopped_.load() && !inside()) throw EngineStopped("the engine was shut down");
   return true;
 }
 
-NaiveEngine::Operation NaiveEngine::adopt(Submission&& submission) {
+NaiveEngine::Operation NaiveEngine::adopt(const Submission& submission) {
   const std::string_view call =
-      submission.kind == Submission::Kind::kRun ? "Engine::push" : submission.options.name;
+      submission.kind == Submission::Kind::kRun ? "Engine::push" : submission.options->name;
   for (const VarList& list : {submission.reads, submission.mutates}) {
     for (std::size_t i = 0; i < list.size(); ++i) check_usable(list[i], id(), call);
   }
   Operation operation{submission.kind,
-                      std::move(submission.task),
-                      std::move(submission.async_task),
+                      submission.task != nullptr ? std::move(*submission.task) : Task(),
+                      submission.async_task != nullptr ? std::move(*submission.async_task)
+                                                       : AsyncTask(),
                       {},
                       {},
-                      submission.options,
-                      std::string(submission.options.name),
+                      *submission.options,
+                      std::string(submission.options->name),
                       0};
   for (std::size_t i = 0; i < submission.mutates.size(); ++i) {
     const Var var = handle(submission.mutates[i]);
@@ -91,9 +92,10 @@ NaiveEngine::Operation NaiveEngine::adopt(Submission&& submission) {
   return operation;
 }
 
-std::uint64_t NaiveEngine::submit(Submission&& submission) {
+std::uint64_t NaiveEngine::submit(Submission submission) {
+  if (submission.admission == Submission::Admission::kBlock) try_admit();
   const std::unique_lock turn = take_turn();
-  Operation operation = adopt(std::move(submission));
+  Operation operation = adopt(submission);
   const std::uint64_t sequence = operation.sequence;
   if (turn.owns_lock()) {
     run(std::move(operation));
@@ -151,7 +153,7 @@ void NaiveEngine::run(Operation operation) {
 
 std::exception_ptr NaiveEngine::call(Operation& operation, bool skip) {
   const OperationScope scope(this, operation.name, operation.sequence, operation.options.device,
-                             operation.options.lane, nullptr);
+                             operation.options.lane, /*generation=*/0);
   RunContext context{operation.options.device, operation.options.lane, operation.sequence, this};
   if (operation.async_task && !skip) return call_async(operation, context);
   std::exception_ptr error;

@@ -28,9 +28,9 @@ class NaiveEngine final : public EngineCore {
  public:
   explicit NaiveEngine(const EngineOptions& options);
 
-  bool admit(AdmissionMode mode) override;
+  bool try_admit() override;
   void cancel_admission() override {}
-  std::uint64_t submit(Submission&& submission) override;
+  std::uint64_t submit(Submission submission) override;
   void wait_for_var(VarState* var, bool reads_too) override;
   void wait_for_all() override;
   std::uint64_t version(VarState* var) const override;
@@ -57,7 +57,7 @@ class NaiveEngine final : public EngineCore {
   struct Completed;  // the AsyncState of this engine
 
   bool inside() const;
-  Operation adopt(Submission&& submission);
+  Operation adopt(const Submission& submission);
   void run(Operation operation);
   /// Runs the callable, unless `skip`, destroys it and waits for its completion. What was thrown.
   std::exception_ptr call(Operation& operation, bool skip);

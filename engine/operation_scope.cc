@@ -11,7 +11,7 @@ thread_local OperationScope* t_current = nullptr;
 
 OperationScope::OperationScope(const EngineCore* engine, std::string_view name,
                                std::uint64_t sequence, Device device, Lane lane,
-                               Generation* generation)
+                               std::uint64_t generation)
     : engine_(engine),
       name_(name.empty() ? std::string_view("operation") : name),
       sequence_(sequence),

@@ -15,7 +15,6 @@ class Backend;
 namespace heddle::detail {
 
 class EngineCore;
-struct Generation;
 
 /// Marks the calling thread as being inside an operation for as long as the object lives.
 ///
@@ -26,7 +25,7 @@ struct Generation;
 class OperationScope {
  public:
   OperationScope(const EngineCore* engine, std::string_view name, std::uint64_t sequence,
-                 Device device, Lane lane, Generation* generation);
+                 Device device, Lane lane, std::uint64_t generation);
   /// Closes the blocks that were opened.
   ~OperationScope();
   OperationScope(const OperationScope&) = delete;
@@ -44,7 +43,7 @@ class OperationScope {
   Device device() const { return device_; }
   Lane lane() const { return lane_; }
   /// Which wait_for_all() covers the operation, and so what it pushes.
-  Generation* generation() const { return generation_; }
+  std::uint64_t generation() const { return generation_; }
 
   /// Lets the operation touch `block` until it ends. Opening one twice is harmless.
   void open(device::Backend& backend, void* block, std::size_t bytes);
@@ -61,7 +60,7 @@ class OperationScope {
   std::uint64_t sequence_;
   Device device_;
   Lane lane_;
-  Generation* generation_;
+  std::uint64_t generation_;
   std::vector<Opened> opened_;
   OperationScope* outer_;
 };

@@ -1,79 +1,74 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
-
-#include "engine/base/thread_group.h"
-#include "engine/engine_core.h"
 
 namespace heddle::detail {
 
-/// Counts the operations that were pushed and have not ended, and holds pushers back at a limit.
+/// Counts the operations that were pushed and have not ended, holds pushers back at a limit, and
+/// lets threads wait until nothing is pending.
 ///
-/// Pushers and workers would pass the line of one counter to and fro with every operation. So
-/// releases are counted apart, on a line for each of a few groups of threads, and taken off the
-/// counter some at a time, or when somebody wants to know.
-///
-/// Thread safety: every member may be called from any thread.
+/// Thread safety: the members of the first group are guarded by the owner's lock; the others may
+/// be called from any thread that does not hold it.
 ///
 /// Invariants:
-///  - pending_ less all released counts is the number of pending operations, and exceeds limit_
-///  only
-///    by forced admissions.
-///  - A blocked pusher raises watchers_ before it collects for the last time, and release() counts
-///    before it looks at watchers_ (both sequentially consistent): one sees the other. The same
-///    holds for who waits until nothing is pending.
-///  - Blocked pushers are admitted in the order in which they came.
+///  - pending_ exceeds limit_ only by what was taken without has_room().
+///  - Who waits raises blocked_ or draining_ before it looks at pending_ under the owner's lock;
+///    who lowers pending_ under that lock asks worth_telling() afterwards: one sees the other.
+///  - tell() changes events_ under mutex_, and who sleeps has read events_ before it looked at
+///    pending_: nobody sleeps through it.
+///  - Blocked pushers are admitted in the order in which they came, and before those that come
+///    while some are blocked.
 class PendingLimit {
  public:
   explicit PendingLimit(std::size_t limit);
 
-  /// False if `mode` is kTry and there is no place. Throws EngineStopped after stop(), except for
-  /// kForce.
-  bool acquire(AdmissionMode mode);
-  void release();
+  // Under the owner's lock.
+  bool has_room() const { return pending_ < limit_; }
+  void take() { ++pending_; }
+  void give_back() { --pending_; }
+  std::size_t pending() const { return pending_; }
+  /// True if tell() should be called, without the lock.
+  bool worth_telling() const {
+    return (pending_ <= low_water_ && blocked_.load(std::memory_order_relaxed) != 0) ||
+           (pending_ == 0 && draining_.load(std::memory_order_relaxed));
+  }
 
-  std::size_t pending();
-  /// Refuses further admissions, but forced ones; blocked pushers get EngineStopped.
+  // Without the owner's lock.
+  /// Somebody is blocked.
+  bool has_line() const { return blocked_.load() != 0; }
+  bool stopped() const { return stopped_.load(); }
+  /// Throws EngineStopped.
+  [[noreturn]] static void throw_stopped();
+  /// Blocks until `try_take`, called in the turn of this thread, returns true. Throws EngineStopped
+  /// after stop().
+  void wait_for_room(const std::function<bool()>& try_take);
+  /// Refuses further admissions; blocked pushers get EngineStopped.
   void stop();
-  /// Blocks until nothing is pending. False if `deadline` came first.
-  bool wait_until_empty(std::chrono::steady_clock::time_point deadline);
+  /// Blocks until `pending` returns 0. False if `deadline` came first.
+  bool wait_until_empty(std::chrono::steady_clock::time_point deadline,
+                        const std::function<std::size_t()>& pending);
+  void tell();
 
  private:
-  /// Releases of some threads.
-  struct alignas(64) Released {
-    std::atomic<std::size_t> count{0};
-  };
-
-  bool try_acquire();
-  void acquire_blocking();
-  void give_back_if_stopped();
-  /// Takes what was released off pending_; returns what is left.
-  std::size_t collect();
-  void take_off(std::size_t count);
-
   const std::size_t limit_;
   /// Pushers are woken in bulk, when this many are pending; a waiting pusher looks by itself once
   /// in a while, so that it goes on where the rest never ends.
   const std::size_t low_water_;
-  /// Releases that may be counted apart: none where the limit is small.
-  const std::size_t most_apart_;
-  alignas(64) std::atomic<std::size_t> pending_{0};
-  alignas(64) std::atomic<std::size_t> blocked_{0};
+  std::size_t pending_ = 0;
+  alignas(64) std::atomic<std::size_t> blocked_{0};  ///< workers read it all the time
   std::atomic<bool> draining_{false};
-  /// blocked_, and one if draining_.
-  std::atomic<std::size_t> watchers_{0};
   std::atomic<bool> stopped_{false};
-  std::array<Released, base::kThreadGroups> released_;
 
-  std::mutex mutex_;
-  std::condition_variable room_;
-  std::condition_variable empty_;
+  std::mutex mutex_;  ///< guards what follows
+  std::condition_variable told_;
+  std::uint64_t events_ = 0;
   std::deque<const void*> line_;  ///< the blocked pushers, first come first served
 };
 

@@ -31,17 +31,17 @@ void StreamLane::issue_some(std::unique_lock<std::mutex>& lock) {
 }
 
 void StreamLane::issue(Operation& op) {
-  engine_.tracker().waits(op, waits_);
-  if (engine_.tracing()) op.issued_at = now_ns();
+  engine_.ledger().waits(op, waits_);
+  if (engine_.tracing()) op.extras->issued_at = now_ns();
   // An asynchronous operation ends when its Completion says so, of which the stream knows nothing:
   // what depends on it is released then, and `op` may be gone as soon as it is issued.
-  const bool is_async = op.is_async;
-  const device::Token token = stream_->issue(
-      {&StreamLane::run, &StreamLane::finished, &op, op.priority, op.sequence, op.brief}, waits_);
+  const bool is_async = op.is(Operation::kAsync);
+  const device::Work work = {&StreamLane::run, &StreamLane::finished, &op, op.priority, op.sequence,
+                             op.is(Operation::kBrief)};
+  const device::Token token = stream_->issue(work, waits_);
   if (is_async) return;
-  op.token = token;
   ReadyList ready;
-  if (!engine_.tracker().issued(op, ready)) engine_.finish(op, ready);
+  if (!engine_.ledger().issued(op, token, ready)) engine_.finish(op, ready);
   engine_.dispatch(ready);
 }
 

@@ -1,6 +1,5 @@
 #include "engine/threaded_engine.h"
 
-#include <climits>
 #include <utility>
 
 #include <unistd.h>
@@ -18,7 +17,7 @@ Clock::time_point deadline_in(std::chrono::milliseconds limit) {
   return limit > kForEver ? Clock::time_point::max() : Clock::now() + limit;
 }
 
-/// Workers had the variables last.
+/// Others may have had the variables last.
 void fetch(VarList variables) {
   for (std::size_t i = 0; i < variables.size(); ++i) __builtin_prefetch(variables[i], 1);
 }
@@ -28,23 +27,41 @@ void fetch(VarList variables) {
   while (true) pause();
 }
 
+std::exception_ptr error_of(const Operation& op) {
+  if (op.thrown != nullptr || !op.is(Operation::kAsync)) return op.thrown;
+  return op.extras->failed;
+}
+
 }  // namespace
+
+/// What a call on the ledger makes ready; dispatched when the call is over.
+struct ThreadedEngine::Ready {
+  explicit Ready(const ThreadedEngine& owner) : engine(const_cast<ThreadedEngine&>(owner)) {}
+  ~Ready() { engine.dispatch(list); }
+  Ready(const Ready&) = delete;
+  Ready& operator=(const Ready&) = delete;
+
+  ThreadedEngine& engine;
+  ReadyList list;
+};
 
 /// Ends an asynchronous operation together with its callable: whoever is last.
 struct ThreadedEngine::OpCompletion final : AsyncState {
   OpCompletion(std::shared_ptr<EngineCore> owner, Operation& op)
-      : AsyncState(std::move(owner), op.name.str(), op.sequence, op.device), operation(op) {}
+      : AsyncState(std::move(owner), std::string(op.name()), op.sequence, op.device),
+        operation(op) {}
 
   void complete(std::exception_ptr error) override {
-    operation.failed = std::move(error);
-    if (operation.parts.fetch_sub(1) != 1) return;
+    operation.extras->failed = std::move(error);
+    if (operation.extras->parts.fetch_sub(1) != 1) return;
     auto& owner = static_cast<ThreadedEngine&>(*engine);
-    // Not finish(): once nothing is pending the engine may be closed, and its queues be gone, while
-    // this thread, which nobody joins, still hands operations to them.
+    owner.settle(operation);
+    // Keeps its place for now: once nothing is pending the engine may be closed, and its queues be
+    // gone, while this thread, which nobody joins, still hands operations to them.
     ReadyList ready;
-    owner.end(operation, ready);
+    owner.ledger_.end(operation, ready, /*keeps_place=*/true);
     owner.dispatch(ready);
-    owner.pending_.release();
+    owner.ledger_.give_back_place();
   }
 
   Operation& operation;
@@ -52,70 +69,69 @@ struct ThreadedEngine::OpCompletion final : AsyncState {
 
 ThreadedEngine::ThreadedEngine(const EngineOptions& options)
     : EngineCore(options),
-      tracker_(*this),
-      pending_(options.max_pending),
+      ledger_(*this, options.max_pending),
       trace_(options.trace),
       router_(*this) {}
 
 ThreadedEngine::~ThreadedEngine() { router_.stop(); }
 
-bool ThreadedEngine::admit(AdmissionMode mode) {
-  const bool inside = OperationScope::current() != nullptr;
-  return pending_.acquire(inside ? AdmissionMode::kForce : mode);
+bool ThreadedEngine::try_admit() {
+  Ready ready(*this);
+  return ledger_.try_admit(ready.list, /*forced=*/OperationScope::current() != nullptr);
 }
 
-std::unique_ptr<Operation> ThreadedEngine::new_operation() {
-  const std::lock_guard lock(supply_lock_);
-  return std::unique_ptr<Operation>(supply_.take());
+Route ThreadedEngine::route(const Submission& submission) {
+  Route route;
+  const PushOptions& options = *submission.options;
+  const bool has_callable = submission.task != nullptr || submission.async_task != nullptr;
+  const bool inline_free = submission.kind == Submission::Kind::kDelete && options.brief;
+  if (has_callable && !inline_free) {
+    route.queue = &router_.find(options.device, options.lane);
+    route.on_stream = route.queue->is_stream();
+    // A copy that stands in its stream while it waits for a far-off producer would hold up every
+    // copy behind it: there it is better to wait on the host, where priorities count.
+    route.follows_issued = route.on_stream && options.lane == Lane::kCompute;
+  }
+  route.has_extras = route.on_stream || submission.async_task != nullptr || tracing();
+  return route;
 }
 
-std::uint64_t ThreadedEngine::submit(Submission&& submission) {
-  std::uint64_t sequence = 0;
-  ReadyList ready;
+std::uint64_t ThreadedEngine::submit(Submission submission) {
+  using Admission = Submission::Admission;
   fetch(submission.mutates);
   fetch(submission.reads);
+  if (submission.admission == Admission::kBlock && OperationScope::current() != nullptr) {
+    submission.admission = Admission::kForced;
+  }
+  Route where;
   try {
-    std::unique_ptr<Operation> op = new_operation();
-    op->begin(submission.reads.size() + submission.mutates.size());
-    const PushOptions& options = submission.options;
-    op->name.assign(options.name);
-    op->device = options.device;
-    op->lane = options.lane;
-    op->priority = options.priority;
-    op->kind = submission.kind;
-    op->overwrites = options.overwrites;
-    op->brief = options.brief;
-    op->task = std::move(submission.task);
-    op->is_async = static_cast<bool>(submission.async_task);
-    if (op->is_async) op->async_task = std::move(submission.async_task);
-    op->queue = nullptr;
-    op->on_stream = op->follows_issued = false;
-    if (op->is_async) op->parts.store(2, std::memory_order_relaxed);
-    const bool is_free = op->kind == Submission::Kind::kDelete;
-    if ((op->task || op->is_async) && !(is_free && op->brief)) {
-      op->queue = &router_.find(op->device, op->lane);
-      op->on_stream = op->queue->is_stream();
-      if (op->on_stream) op->token = {};
-      // A copy that stands in its stream while it waits for a far-off producer would hold up every
-      // copy behind it: there it is better to wait on the host, where priorities count.
-      op->follows_issued = op->on_stream && op->lane == Lane::kCompute;
-    }
-    // What a variable's end gives back is wanted by what is to come.
-    if (is_free) op->priority = INT_MAX;
-    if (tracing()) op->pushed_at = now_ns();
-    sequence = tracker_.push(*op, submission.reads, submission.mutates, ready);
-    static_cast<void>(op.release());
+    where = route(submission);
   } catch (...) {
-    pending_.release();
+    if (submission.admission == Admission::kAdmitted) ledger_.give_back_place();
     throw;
   }
-  dispatch(ready);
-  return sequence;
+  if (tracing()) submission.pushed_at = now_ns();
+  for (;;) {
+    {
+      Ready ready(*this);
+      if (const auto sequence = ledger_.push(submission, where, ready.list)) return *sequence;
+    }
+    wait_for_room();
+    submission.admission = Admission::kAdmitted;
+  }
+}
+
+void ThreadedEngine::wait_for_room() {
+  ledger_.limit().wait_for_room([this] {
+    Ready ready(*this);
+    return ledger_.try_admit(ready.list, /*forced=*/false);
+  });
 }
 
 void ThreadedEngine::dispatch(ReadyList& ready) {
   while (Operation* op = ready.pop()) {
-    if (tracing()) op->ready_at = now_ns();
+    const std::int64_t now = tracing() ? now_ns() : 0;
+    if (tracing()) op->extras->ready_at = now;
     if (op->queue == nullptr) {
       execute(*op);
       finish(*op, ready);
@@ -126,31 +142,36 @@ void ThreadedEngine::dispatch(ReadyList& ready) {
     batch.push(*op);
     while (ready.front() != nullptr && ready.front()->queue == &queue) {
       Operation* const next = ready.pop();
-      next->ready_at = op->ready_at;
+      if (tracing()) next->extras->ready_at = now;
       batch.push(*next);
     }
     queue.submit(batch);
   }
 }
 
+void ThreadedEngine::collect() {
+  Ready ready(*this);
+  ledger_.collect(ready.list);
+}
+
 void ThreadedEngine::execute(Operation& op) {
   // What runs inline may be run by the thread that ends the process.
   if (op.queue != nullptr && halted_.load(std::memory_order_relaxed)) sleep_for_ever();
-  const OperationScope scope(this, op.name, op.sequence, op.device, op.lane, op.generation);
-  if (tracing()) op.started_at = now_ns();
-  bool skip = false;
-  if (op.kind == Submission::Kind::kRun) {
-    op.cancelled = cancelling_.load(std::memory_order_relaxed);
-    op.met_poison = Tracker::inherited(op) != nullptr;
-    skip = op.cancelled || op.met_poison;
+  const OperationScope scope(this, op.name(), op.sequence, op.device, op.lane, op.generation);
+  if (tracing()) op.extras->started_at = now_ns();
+  if (op.is(Operation::kOnStream)) op.failure = ledger_.inherited(op);
+  bool skip = op.failure != nullptr;
+  if (op.kind == Submission::Kind::kRun && cancelling_.load(std::memory_order_relaxed)) {
+    op.cancelled = skip = true;
   }
   RunContext context{op.device, op.lane, op.sequence, this};
-  if (op.is_async && !skip) {
+  const bool is_async = op.is(Operation::kAsync);
+  if (is_async && !skip) {
     call_async(op, context);
     return;
   }
-  if (op.is_async) op.parts.store(1, std::memory_order_relaxed);
-  if (skip && tracing()) op.started_at = 0;
+  if (is_async) op.extras->parts.store(1, std::memory_order_relaxed);
+  if (skip && tracing()) op.extras->started_at = 0;
   try {
     if (!skip && op.task) op.task(context);
   } catch (...) {
@@ -158,7 +179,7 @@ void ThreadedEngine::execute(Operation& op) {
   }
   try {
     op.task.reset();
-    if (op.is_async) op.async_task.reset();
+    if (is_async) op.extras->async_task.reset();
   } catch (...) {
     if (op.thrown == nullptr) op.thrown = std::current_exception();
   }
@@ -167,97 +188,133 @@ void ThreadedEngine::execute(Operation& op) {
 void ThreadedEngine::call_async(Operation& op, RunContext& context) {
   const auto state = std::make_shared<OpCompletion>(shared_from_this(), op);
   try {
-    op.async_task(context, Completion(state));
+    op.extras->async_task(context, Completion(state));
   } catch (...) {
     op.thrown = std::current_exception();
   }
   try {
-    op.async_task.reset();
+    op.extras->async_task.reset();
   } catch (...) {
     if (op.thrown == nullptr) op.thrown = std::current_exception();
   }
   if (op.thrown == nullptr) return;
   switch (state->abandon()) {
     case AsyncState::Abandoned::kOpen:
-      op.parts.fetch_sub(1);
+      op.extras->parts.fetch_sub(1);
       break;
     case AsyncState::Abandoned::kDropped:
       break;
     case AsyncState::Abandoned::kUsed:
-      report(OpError(op.name.str(), op.sequence, op.device, std::exchange(op.thrown, nullptr)));
+      report(OpError(std::string(op.name()), op.sequence, op.device,
+                     std::exchange(op.thrown, nullptr)));
       break;
   }
 }
 
-void ThreadedEngine::after_callable(Operation& op, ReadyList& ready) {
-  if (op.is_async) {
-    if (op.parts.fetch_sub(1) == 1) finish(op, ready);
-  } else if (!op.on_stream || tracker_.may_end(op)) {
+void ThreadedEngine::after_callable(Operation& op, ReadyList& ready, Mailbox* mailbox) {
+  if (op.is(Operation::kAsync)) {
+    if (op.extras->parts.fetch_sub(1) == 1) finish(op, ready);
+  } else if (op.is(Operation::kOnStream)) {
+    if (ledger_.may_end(op)) finish(op, ready);
+  } else if (mailbox != nullptr) {
+    settle(op);
+    if (ledger_.post(*mailbox, op, ready)) ledger_.collect(ready);
+  } else {
     finish(op, ready);
   }
 }
 
 void ThreadedEngine::finish(Operation& op, ReadyList& ready) {
-  end(op, ready);
-  pending_.release();
+  settle(op);
+  ledger_.end(op, ready);
 }
 
-void ThreadedEngine::end(Operation& op, ReadyList& ready) {
-  Outcome outcome = Outcome::kCompleted;
-  FailurePtr poison;
+void ThreadedEngine::settle(Operation& op) {
   // Of a stream's operation only now is it final.
-  if (op.met_poison || op.on_stream) poison = Tracker::inherited(op);
-  if (poison == nullptr && op.cancelled) {
-    poison = std::make_shared<Failure>(Failure{op.sequence, std::nullopt});
+  if (op.is(Operation::kOnStream)) op.failure = ledger_.inherited(op);
+  op.outcome = Outcome::kCompleted;
+  if (op.failure == nullptr && op.cancelled) {
+    op.failure = std::make_shared<Failure>(Failure{op.sequence, std::nullopt});
   }
-  if (poison != nullptr) {
-    outcome = poison->error ? Outcome::kSkipped : Outcome::kCancelled;
-    (poison->error ? failed_ : cancelled_).fetch_add(1, std::memory_order_relaxed);
-  } else if (const std::exception_ptr error = op.thrown != nullptr ? op.thrown : op.failed) {
-    outcome = Outcome::kFailed;
-    poison = std::make_shared<Failure>(
-        Failure{op.sequence, OpError(op.name.str(), op.sequence, op.device, error)});
-    errors_.add(poison);
-    failed_.fetch_add(1, std::memory_order_relaxed);
-  } else {
-    completed_.add();
+  if (op.failure != nullptr) {
+    op.outcome = op.failure->error ? Outcome::kSkipped : Outcome::kCancelled;
+    if (op.outcome == Outcome::kCancelled) any_cancelled_.store(true);
+  } else if (const std::exception_ptr error = error_of(op)) {
+    op.outcome = Outcome::kFailed;
+    op.failure = std::make_shared<Failure>(
+        Failure{op.sequence, OpError(std::string(op.name()), op.sequence, op.device, error)});
+    errors_.add(op.failure);
   }
-  if (tracing()) keep_record(op, outcome);
-  if (op.thrown != nullptr || op.failed != nullptr) op.thrown = op.failed = nullptr;
-  if (tracing()) op.ready_at = op.issued_at = op.started_at = 0;
-  tracker_.done(op, poison, ready);
+  if (tracing()) keep_record(op);
+  if (op.thrown != nullptr) op.thrown = nullptr;
+  if (op.is(Operation::kAsync)) op.extras->failed = nullptr;
 }
 
-void ThreadedEngine::keep_record(const Operation& op, Outcome outcome) {
+void ThreadedEngine::keep_record(const Operation& op) {
+  OperationExtras& times = *op.extras;
   const std::int64_t done = now_ns();
   const auto or_done = [done](std::int64_t time) { return time != 0 ? time : done; };
   OpRecord record;
   record.sequence = op.sequence;
-  record.name = op.name.str();
+  record.name = op.name();
   record.device = op.device;
   record.lane = op.lane;
-  record.outcome = outcome;
-  record.pushed = op.pushed_at;
-  record.ready = or_done(op.ready_at);
-  record.started = or_done(op.started_at);
-  record.issued = op.issued_at != 0 ? op.issued_at : record.started;
+  record.outcome = op.outcome;
+  record.pushed = times.pushed_at;
+  record.ready = or_done(times.ready_at);
+  record.started = or_done(times.started_at);
+  record.issued = times.issued_at != 0 ? times.issued_at : record.started;
   record.done = done;
+  times.ready_at = times.issued_at = times.started_at = 0;
   trace_.add(std::move(record));
 }
 
+void ThreadedEngine::wait(Waiter& waiter) {
+  const Waiter::State state = waiter.wait([this] { collect(); });
+  ledger_.end_wait();
+  if (state == Waiter::State::kStopped) {
+    throw EngineStopped("the engine was shut down before what was waited for had ended");
+  }
+}
+
 void ThreadedEngine::wait_for_var(VarState* var, bool reads_too) {
-  const FailurePtr poison = tracker_.wait_for_var(var, reads_too);
-  if (poison == nullptr) return;
-  errors_.mark_reported(*poison);
-  raise(*poison);
+  Waiter waiter;
+  const bool waits = [&] {
+    Ready ready(*this);
+    return ledger_.begin_wait(var, reads_too, waiter, ready.list);
+  }();
+  if (waits) wait(waiter);
+  if (waiter.poison == nullptr) return;
+  errors_.mark_reported(*waiter.poison);
+  raise(*waiter.poison);
 }
 
 void ThreadedEngine::wait_for_all() {
-  tracker_.wait_for_all();
+  Waiter waiter;
+  const bool waits = [&] {
+    Ready ready(*this);
+    return ledger_.begin_wait_for_all(waiter, ready.list);
+  }();
+  if (waits) wait(waiter);
   errors_.raise_all();
-  if (cancelled_.load() != 0) {
+  if (any_cancelled_.load()) {
     throw EngineStopped("operations were cancelled: the engine was shut down");
   }
+}
+
+std::uint64_t ThreadedEngine::version(VarState* var) const {
+  Ready ready(*this);
+  return ledger_.version(var, ready.list);
+}
+
+std::string ThreadedEngine::describe_writer(VarState* var) const {
+  Ready ready(*this);
+  return ledger_.describe_writer(var, ready.list);
+}
+
+std::size_t ThreadedEngine::pending() {
+  Ready ready(*this);
+  return ledger_.pending(ready.list);
 }
 
 void ThreadedEngine::report(OpError error) {
@@ -267,28 +324,31 @@ void ThreadedEngine::report(OpError error) {
 
 ShutdownReport ThreadedEngine::shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) {
   if (mode == ShutdownMode::kCancel) cancelling_.store(true);
-  pending_.stop();
-  ShutdownReport report;
-  if (!pending_.wait_until_empty(deadline_in(deadline))) {
-    report.abandoned = pending_.pending();
+  ledger_.limit().stop();
+  std::size_t abandoned = 0;
+  if (!ledger_.limit().wait_until_empty(deadline_in(deadline), [this] { return pending(); })) {
+    abandoned = pending();
     abandoned_.store(true);
-    tracker_.stop_waiters();
+    ledger_.stop_waiters();
   }
-  report.completed = completed_.sum();
-  report.failed = failed_.load();
-  report.cancelled = cancelled_.load();
+  Ready ready(*this);
+  ShutdownReport report = ledger_.ended(ready.list);
+  report.abandoned = abandoned;
   return report;
 }
 
 bool ThreadedEngine::close() {
-  if (abandoned_.load() && pending_.pending() != 0) return false;
-  pending_.wait_until_empty(Clock::time_point::max());
+  if (abandoned_.load() && pending() != 0) return false;
+  ledger_.limit().wait_until_empty(Clock::time_point::max(), [this] { return pending(); });
   router_.stop();
   return true;
 }
 
 void ThreadedEngine::finish_at_exit(std::chrono::milliseconds limit) {
-  if (!pending_.wait_until_empty(Clock::now() + limit)) halted_.store(true);
+  const auto deadline = Clock::now() + limit;
+  if (!ledger_.limit().wait_until_empty(deadline, [this] { return pending(); })) {
+    halted_.store(true);
+  }
 }
 
 }  // namespace heddle::detail

@@ -4,8 +4,6 @@
 
 #include "heddle/var.h"
 
-#include "engine/epoch.h"
-
 namespace heddle {
 namespace detail {
 namespace {
@@ -18,11 +16,7 @@ std::string default_name() {
 }  // namespace
 
 VarState::VarState(std::uint64_t engine, std::string_view given_name)
-    : engine_id(engine),
-      newest(new Epoch),
-      name(given_name.empty() ? default_name() : std::string(given_name)) {}
-
-VarState::~VarState() { delete newest; }
+    : engine_id(engine), name(given_name.empty() ? default_name() : std::string(given_name)) {}
 
 void retain(VarState* state) noexcept {
   if (state != nullptr) state->references.fetch_add(1, std::memory_order_relaxed);

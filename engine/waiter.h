@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "engine/base/spin_lock.h"
@@ -8,29 +9,27 @@
 
 namespace heddle::detail {
 
-struct Epoch;
-struct VarState;
+struct Access;
 
 /// A thread that waits for a variable or for a generation; lives on that thread's stack.
 ///
-/// Invariants (the lock of its list guards every field but state_: its variable's or that of
-/// Generations):
+/// Invariants (the engine's lock guards every field but state_):
 ///  - While it is linked in a list its state is kWaiting; who wakes it unlinks it first.
 ///  - The owner destroys it only after it has held that lock once more, so wake(), which runs under
 ///    the lock, never touches a dead object.
 struct Waiter {
   enum class State : std::uint32_t { kWaiting, kDone, kStopped };
 
-  // What for.
-  bool reads_too = false;  ///< of a variable: its reads up to last_sequence as well
-  std::uint64_t last_sequence = 0;
-  std::uint64_t generation = 0;  ///< of wait_for_all
   Waiter* next = nullptr;
-  VarState* var = nullptr;  ///< of wait_for_var
-  Epoch* epoch = nullptr;   ///< in whose list it is, if in any
 
-  /// Of the variable, when it was written.
-  FailurePtr poison;
+  // For a variable: the accesses that it waits for.
+  const Access* write = nullptr;    ///< just this write,
+  std::uint64_t last_sequence = 0;  ///< or, without one, all of operations up to this one
+  std::size_t left = 0;             ///< how many have not ended
+  FailurePtr poison;                ///< of the variable, when they had
+
+  /// For everything: the newest generation that it waits for.
+  std::uint64_t generation = 0;
 
   void wake(State state) {
     state_.store(state);  // sequentially consistent: notify_one must not look before it
@@ -39,19 +38,25 @@ struct Waiter {
 
   bool woken() const { return state_.load() != State::kWaiting; }
 
-  /// Blocks until wake(). Spins for a moment first: most waits are for something about to end.
-  State wait() {
-    for (int i = 0; i < kSpins; ++i) {
-      const State state = state_.load(std::memory_order_acquire);
-      if (state != State::kWaiting) return state;
-      base::cpu_relax();
+  /// Blocks until wake(). Spins for a moment first, as most waits are for something about to end,
+  /// and calls `look` now and then.
+  template <class Look>
+  State wait(Look&& look) {
+    for (int i = 0; i < kLooks; ++i) {
+      for (int spin = 0; spin < kSpins; ++spin) {
+        const State state = state_.load(std::memory_order_acquire);
+        if (state != State::kWaiting) return state;
+        base::cpu_relax();
+      }
+      look();
     }
     state_.wait(State::kWaiting, std::memory_order_acquire);
     return state_.load(std::memory_order_acquire);
   }
 
  private:
-  static constexpr int kSpins = 1000;
+  static constexpr int kSpins = 64;
+  static constexpr int kLooks = 16;
 
   std::atomic<State> state_{State::kWaiting};
 };

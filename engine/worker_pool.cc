@@ -28,7 +28,9 @@ struct WorkerPool::StreamItem : ReadyNode {
 
 WorkerPool::WorkerPool(ThreadedEngine& engine, std::string name, int threads, Idle idle)
     : engine_(engine), name_(std::move(name)), idle_(idle) {
-  for (int i = 0; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
+  for (int i = 0; i < threads; ++i) {
+    workers_.push_back(std::make_unique<Worker>(engine.ledger().new_mailbox()));
+  }
   try {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       Worker& worker = *workers_[i];
@@ -199,6 +201,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
   std::unique_lock lock(mutex_);
   bool searching = false;
   bool has_spun = idle_ == Idle::kSleep;
+  bool has_collected = false;
   for (;;) {
     ReadyNode* node = take(me);
     if (node == nullptr) node = steal(me);
@@ -210,11 +213,15 @@ ReadyNode* WorkerPool::search(Worker& me) {
       return node;
     }
     if (has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);
-    if (!has_spun) {
-      has_spun = true;
+    if (!has_spun || !has_collected) {
       if (!std::exchange(searching, true)) searching_.fetch_add(1);
       lock.unlock();
-      spin();
+      if (!std::exchange(has_spun, true)) {
+        spin();
+      } else {
+        has_collected = true;
+        engine_.collect();
+      }
       lock.lock();
       continue;
     }
@@ -261,9 +268,10 @@ void WorkerPool::run(Worker& me, ReadyNode& first) {
   ReadyNode* node = &first;
   while (node != nullptr && node->is_operation) {
     auto& op = static_cast<Operation&>(*node);
+    if (engine_.ledger().is_uncovered(op)) engine_.collect();
     ReadyList ready;
     engine_.execute(op);
-    engine_.after_callable(op, ready);
+    engine_.after_callable(op, ready, &me.mailbox);
     Operation* const mine = ready.take_first_of(*this);
     engine_.dispatch(ready);
     node = mine != nullptr ? keep_or_queue(me, *mine) : nullptr;
@@ -280,7 +288,7 @@ void WorkerPool::run(Worker& me, ReadyNode& first) {
 }
 
 ReadyNode* WorkerPool::keep_or_queue(Worker& me, Operation& op) {
-  if (engine_.tracing()) op.ready_at = now_ns();
+  if (engine_.tracing()) op.extras->ready_at = now_ns();
   while (me.next < me.count && me.batch[me.next].load() == nullptr) ++me.next;  // stolen
   const bool batch_is_current = urgent_.load(std::memory_order_relaxed) == me.urgent;
   if (me.next < me.count && batch_is_current && me.kept < kMaxKept &&

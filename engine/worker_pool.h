@@ -11,6 +11,7 @@
 
 #include "engine/base/spin_lock.h"
 #include "engine/device/backend.h"
+#include "engine/mailbox.h"
 #include "engine/operation.h"
 #include "engine/ready_queue.h"
 
@@ -65,6 +66,8 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   static constexpr std::size_t kMaxBatch = 16;
   struct StreamItem;
   struct alignas(64) Worker {
+    explicit Worker(Mailbox& own) : mailbox(own) {}
+
     std::array<std::atomic<ReadyNode*>, kMaxBatch> batch{};
     // Of its thread.
     std::array<ReadyNode, kMaxBatch> order{};  ///< priority and sequence of what went into batch
@@ -72,6 +75,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
     std::size_t count = 0;
     std::uint32_t urgent = 0;  ///< urgent_ when the batch was taken
     std::uint64_t kept = 0;    ///< operations run ahead of the batch
+    Mailbox& mailbox;          ///< for the operations that it ends
     std::thread thread;
   };
 

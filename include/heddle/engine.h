@@ -196,11 +196,11 @@ class Engine {
     bool granted_;
   };
 
-  std::uint64_t push_task(detail::Task task, VarList reads, VarList mutates,
+  std::uint64_t push_task(detail::Task&& task, VarList reads, VarList mutates,
                           const PushOptions& options);
-  std::uint64_t push_async_task(detail::AsyncTask task, VarList reads, VarList mutates,
+  std::uint64_t push_async_task(detail::AsyncTask&& task, VarList reads, VarList mutates,
                                 const PushOptions& options);
-  std::uint64_t push_admitted(Admission& admission, detail::Task task, VarList reads,
+  std::uint64_t push_admitted(Admission& admission, detail::Task&& task, VarList reads,
                               VarList mutates, const PushOptions& options);
 
   detail::EngineCore& core() const;  // throws ForkedChild

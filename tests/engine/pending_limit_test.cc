@@ -2,77 +2,101 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
+#include "heddle/error.h"
+
 namespace {
 
-using heddle::detail::AdmissionMode;
 using heddle::detail::PendingLimit;
 using Clock = std::chrono::steady_clock;
 
-}  // namespace
+/// A limit with the lock that its owner has.
+class Owner {
+ public:
+  explicit Owner(std::size_t limit) : limit_(limit) {}
 
-TEST_CASE("The pending limit refuses what does not fit and forces what must") {
-  PendingLimit limit(1);
-  CHECK(limit.acquire(AdmissionMode::kTry));
-  CHECK_FALSE(limit.acquire(AdmissionMode::kTry));
-  CHECK(limit.acquire(AdmissionMode::kForce));
-  CHECK(limit.pending() == 2);
-  limit.release();
-  CHECK_FALSE(limit.acquire(AdmissionMode::kTry));
-  limit.release();
-  CHECK(limit.acquire(AdmissionMode::kTry));
-}
+  PendingLimit& limit() { return limit_; }
+  bool try_take() {
+    const std::lock_guard lock(mutex_);
+    if (!limit_.has_room()) return false;
+    limit_.take();
+    return true;
+  }
+  void give_back() {
+    bool tells = false;
+    {
+      const std::lock_guard lock(mutex_);
+      limit_.give_back();
+      tells = limit_.worth_telling();
+    }
+    if (tells) limit_.tell();
+  }
+  std::size_t pending() {
+    const std::lock_guard lock(mutex_);
+    return limit_.pending();
+  }
+  bool wait_until_empty(Clock::time_point deadline) {
+    return limit_.wait_until_empty(deadline, [this] { return pending(); });
+  }
+
+ private:
+  std::mutex mutex_;
+  PendingLimit limit_;
+};
+
+}  // namespace
 
 TEST_CASE("Blocked pushers never exceed the pending limit and all get in") {
   constexpr std::size_t kLimit = 3;
   constexpr int kPushers = 6;
   constexpr int kRounds = 500;
-  PendingLimit limit(kLimit);
+  Owner owner(kLimit);
   std::atomic<std::size_t> inside{0};
   std::atomic<bool> exceeded{false};
   std::vector<std::thread> pushers;
   for (int i = 0; i < kPushers; ++i) {
     pushers.emplace_back([&] {
       for (int round = 0; round < kRounds; ++round) {
-        limit.acquire(AdmissionMode::kBlock);
+        owner.limit().wait_for_room([&] { return owner.try_take(); });
         if (inside.fetch_add(1) >= kLimit) exceeded = true;
         inside.fetch_sub(1);
-        limit.release();
+        owner.give_back();
       }
     });
   }
   for (std::thread& pusher : pushers) pusher.join();
   CHECK_FALSE(exceeded);
-  CHECK(limit.pending() == 0);
+  CHECK(owner.pending() == 0);
 }
 
 TEST_CASE("Stopping the pending limit turns blocked pushers away") {
-  PendingLimit limit(1);
-  REQUIRE(limit.acquire(AdmissionMode::kBlock));
+  Owner owner(1);
+  REQUIRE(owner.try_take());
   std::atomic<bool> turned_away{false};
   std::thread pusher([&] {
     try {
-      limit.acquire(AdmissionMode::kBlock);
+      owner.limit().wait_for_room([&] { return owner.try_take(); });
     } catch (const heddle::EngineStopped&) {
       turned_away = true;
     }
   });
-  limit.stop();
+  owner.limit().stop();
   pusher.join();
   CHECK(turned_away);
-  CHECK_THROWS_AS(limit.acquire(AdmissionMode::kTry), heddle::EngineStopped);
+  CHECK(owner.limit().stopped());
 }
 
 TEST_CASE("Waiting for an empty pending limit ends at the deadline") {
-  PendingLimit limit(1);
-  CHECK(limit.wait_until_empty(Clock::now()));
-  REQUIRE(limit.acquire(AdmissionMode::kBlock));
-  CHECK_FALSE(limit.wait_until_empty(Clock::now() + std::chrono::milliseconds(5)));
-  std::thread releaser([&] { limit.release(); });
-  CHECK(limit.wait_until_empty(Clock::time_point::max()));
+  Owner owner(1);
+  CHECK(owner.wait_until_empty(Clock::now()));
+  REQUIRE(owner.try_take());
+  CHECK_FALSE(owner.wait_until_empty(Clock::now() + std::chrono::milliseconds(5)));
+  std::thread releaser([&] { owner.give_back(); });
+  CHECK(owner.wait_until_empty(Clock::time_point::max()));
   releaser.join();
 }

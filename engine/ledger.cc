@@ -1,0 +1,282 @@
+#include "engine/ledger.h"
+
+#include <mutex>
+#include <utility>
+
+#include "engine/operation_scope.h"
+
+namespace heddle::detail {
+namespace {
+
+/// Operations that are allocated together.
+constexpr std::size_t kSlab = 64;
+
+/// Pushes after which the pusher takes note of what is posted: rarely enough to find several.
+constexpr std::uint32_t kCollectEvery = 16;
+
+std::string_view call_name(const Submission& submission) {
+  return submission.kind == Submission::Kind::kRun ? "Engine::push" : submission.options->name;
+}
+
+}  // namespace
+
+/// Holds the lock, and tells those who wait for pending operations to become few.
+class Ledger::Turn {
+ public:
+  explicit Turn(Ledger& ledger) : ledger_(ledger) { ledger_.lock_.lock(); }
+  ~Turn() {
+    const bool tells = ledger_.limit_.worth_telling();
+    ledger_.lock_.unlock();
+    if (tells) ledger_.limit_.tell();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Ledger& ledger_;
+};
+
+Ledger::Ledger(const EngineCore& engine, std::size_t max_pending)
+    : engine_(engine), tracker_(engine.id()), limit_(max_pending) {}
+
+Mailbox& Ledger::new_mailbox() {
+  const std::lock_guard lock(lock_);
+  mailboxes_.push_back(std::make_unique<Mailbox>());
+  return *mailboxes_.back();
+}
+
+Operation& Ledger::take_unused() {
+  if (unused_.empty()) {
+    unused_.reserve((slabs_.size() + 1) * kSlab);  // so that no end of an operation can throw
+    slabs_.push_back(std::make_unique<Operation[]>(kSlab));
+    for (std::size_t i = 0; i < kSlab; ++i) unused_.push_back(&slabs_.back()[i]);
+  }
+  Operation& op = *unused_.back();
+  unused_.pop_back();
+  return op;
+}
+
+/// All of the filling that may throw.
+void Ledger::make_room(Operation& op, const Submission& submission, bool has_extras) {
+  const std::size_t accesses = submission.reads.size() + submission.mutates.size();
+  const bool many = accesses > Operation::kInlineAccesses;
+  const bool named = !submission.options->name.empty();
+  if (!has_extras && !many && !named) return;
+  if (op.extras == nullptr) op.extras = std::make_unique<OperationExtras>();
+  if (named) op.extras->name.assign(submission.options->name);
+  if (many && accesses > op.extras->capacity) {
+    op.extras->accesses = std::make_unique<Access[]>(accesses);
+    op.extras->capacity = accesses;
+  }
+}
+
+void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
+  const PushOptions& options = *submission.options;
+  const bool is_async = submission.async_task != nullptr;
+  const auto flag = [](bool on, unsigned bit) { return on ? bit : 0U; };
+  op.flags = static_cast<std::uint16_t>(
+      flag(options.overwrites, Operation::kOverwrites) | flag(options.brief, Operation::kBrief) |
+      flag(is_async, Operation::kAsync) | flag(route.on_stream, Operation::kOnStream) |
+      flag(route.follows_issued, Operation::kFollowsIssued) |
+      flag(!options.name.empty(), Operation::kNamed) |
+      flag(submission.reads.size() + submission.mutates.size() > Operation::kInlineAccesses,
+           Operation::kManyAccesses));
+  op.queue = route.queue;
+  op.device = options.device;
+  op.lane = options.lane;
+  op.priority = submission.priority;
+  op.kind = submission.kind;
+  op.cancelled = op.issued = op.ended_early = false;
+  op.awaited.store(false, std::memory_order_relaxed);
+  if (submission.task != nullptr) op.task = std::move(*submission.task);
+  if (is_async) {
+    op.extras->async_task = std::move(*submission.async_task);
+    op.extras->parts.store(2, std::memory_order_relaxed);
+  }
+  if (submission.pushed_at != 0) op.extras->pushed_at = submission.pushed_at;
+}
+
+std::optional<std::uint64_t> Ledger::push(Submission& submission, const Route& route,
+                                          ReadyList& ready) {
+  using Admission = Submission::Admission;
+  const OperationScope* const parent = OperationScope::of(engine_);
+  const Turn turn(*this);
+  try {
+    tracker_.check(submission.mutates, call_name(submission));
+    tracker_.check(submission.reads, call_name(submission));
+    if (submission.admission == Admission::kBlock) {
+      if (limit_.stopped()) PendingLimit::throw_stopped();
+      if (limit_.has_line()) return std::nullopt;
+      if (!limit_.has_room()) collect_locked(ready);
+      if (!limit_.has_room()) return std::nullopt;
+    }
+    if (unused_.empty() || ++pushes_ % kCollectEvery == 0) collect_locked(ready);
+    Operation& op = take_unused();
+    try {
+      make_room(op, submission, route.has_extras);
+    } catch (...) {
+      unused_.push_back(&op);
+      throw;
+    }
+    fill(op, submission, route);
+    op.sequence = ++last_sequence_;
+    op.generation = parent != nullptr ? parent->generation() : generations_.newest();
+    if (submission.admission != Admission::kAdmitted) limit_.take();
+    generations_.add(op.generation);
+    if (tracker_.push(op, submission.reads, submission.mutates)) {
+      ready.push(op);
+    } else {
+      collect_locked(ready);  // what it waits for may be posted
+    }
+    if (submission.kind == Submission::Kind::kDelete) submission.mutates[0]->deleted = true;
+    return op.sequence;
+  } catch (...) {
+    if (submission.admission == Admission::kAdmitted) limit_.give_back();
+    throw;
+  }
+}
+
+bool Ledger::try_admit(ReadyList& ready, bool forced) {
+  const Turn turn(*this);
+  if (!forced) {
+    if (limit_.stopped()) PendingLimit::throw_stopped();
+    if (!limit_.has_room()) collect_locked(ready);
+    if (!limit_.has_room()) return false;
+  }
+  limit_.take();
+  return true;
+}
+
+void Ledger::give_back_place() {
+  const Turn turn(*this);
+  limit_.give_back();
+}
+
+bool Ledger::post(Mailbox& mailbox, Operation& op, ReadyList& ready) {
+  if (mailbox.full()) collect(ready);
+  mailbox.post(op);
+  // If it is another operation by now, it has been taken note of.
+  return op.awaited.load() || limit_.has_line();
+}
+
+void Ledger::collect(ReadyList& ready) {
+  const Turn turn(*this);
+  collect_locked(ready);
+}
+
+void Ledger::collect_locked(ReadyList& ready) {
+  for (const auto& mailbox : mailboxes_) {
+    mailbox->take_all([&](Operation& op) {
+      end_locked(op, ready);
+      limit_.give_back();
+    });
+  }
+}
+
+void Ledger::end_locked(Operation& op, ReadyList& ready) {
+  ++ended_[static_cast<std::size_t>(op.outcome)];
+  tracker_.done(op, ready);
+  if (op.failure != nullptr) op.failure = nullptr;
+  generations_.end(op.generation);
+  unused_.push_back(&op);
+}
+
+void Ledger::end(Operation& op, ReadyList& ready, bool keeps_place) {
+  const Turn turn(*this);
+  end_locked(op, ready);
+  if (!keeps_place) limit_.give_back();
+}
+
+void Ledger::waits(const Operation& op, std::vector<device::Token>& tokens) {
+  const std::lock_guard lock(lock_);
+  Tracker::waits(op, tokens);
+}
+
+bool Ledger::issued(Operation& op, device::Token token, ReadyList& ready) {
+  const std::lock_guard lock(lock_);
+  if (op.ended_early) return false;
+  op.extras->token = token;
+  tracker_.issued(op, ready);
+  return true;
+}
+
+bool Ledger::may_end(Operation& op) {
+  const std::lock_guard lock(lock_);
+  op.ended_early = !op.issued;
+  return op.issued;
+}
+
+FailurePtr Ledger::inherited(const Operation& op) {
+  const std::lock_guard lock(lock_);
+  return Tracker::inherited(op);
+}
+
+bool Ledger::begin_wait(VarState* var, bool reads_too, Waiter& waiter, ReadyList& ready) {
+  const Turn turn(*this);
+  check_usable(var, engine_.id(), "Engine::wait_for_var");
+  collect_locked(ready);
+  if (!tracker_.begin_wait(*var, reads_too, waiter)) {
+    waiter.poison = var->poison;
+    return false;
+  }
+  collect_locked(ready);  // what was posted before it was awaited
+  if (stopped_) tracker_.stop_waiters();
+  return true;
+}
+
+bool Ledger::begin_wait_for_all(Waiter& waiter, ReadyList& ready) {
+  const Turn turn(*this);
+  if (!generations_.begin_wait(waiter)) return false;
+  collect_locked(ready);
+  if (stopped_) generations_.stop();
+  return true;
+}
+
+void Ledger::end_wait() {
+  const std::lock_guard lock(lock_);  // who woke the waiter does not touch it any more
+}
+
+void Ledger::stop_waiters() {
+  const std::lock_guard lock(lock_);
+  stopped_ = true;
+  tracker_.stop_waiters();
+  generations_.stop();
+}
+
+std::size_t Ledger::pending(ReadyList& ready) {
+  const Turn turn(*this);
+  collect_locked(ready);
+  return limit_.pending();
+}
+
+ShutdownReport Ledger::ended(ReadyList& ready) {
+  const Turn turn(*this);
+  collect_locked(ready);
+  const auto count = [this](Outcome outcome) { return ended_[static_cast<std::size_t>(outcome)]; };
+  ShutdownReport report;
+  report.completed = count(Outcome::kCompleted);
+  report.failed = count(Outcome::kFailed) + count(Outcome::kSkipped);
+  report.cancelled = count(Outcome::kCancelled);
+  return report;
+}
+
+std::uint64_t Ledger::version(VarState* var, ReadyList& ready) {
+  const Turn turn(*this);
+  check_usable(var, engine_.id(), "Engine::version");
+  collect_locked(ready);
+  return var->version;
+}
+
+std::string Ledger::describe_writer(VarState* var, ReadyList& ready) {
+  const Turn turn(*this);
+  check_usable(var, engine_.id(), "Engine::wait_for_var");
+  collect_locked(ready);
+  const std::string who = "variable '" + var->name + "'";
+  if (var->last_write == nullptr) return who + ", which has no pending writer";
+  const Operation& writer = *var->last_write->operation;
+  const std::string_view name = writer.name();
+  return who + ", to be written by '" + std::string(name.empty() ? "operation" : name) + "' #" +
+         std::to_string(writer.sequence);
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,132 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/spin_lock.h"
+#include "engine/generations.h"
+#include "engine/mailbox.h"
+#include "engine/pending_limit.h"
+#include "engine/tracker.h"
+
+namespace heddle::detail {
+
+/// Where a submission goes.
+struct Route {
+  LaneQueue* queue = nullptr;
+  bool on_stream = false;
+  bool follows_issued = false;
+  bool has_extras = false;  ///< the operation needs its OperationExtras
+};
+
+/// The book that an engine keeps of its operations: one lock, and everything that it guards.
+///
+/// All dependency work is done under this lock, with plain loads and stores, and by few threads:
+/// a worker that has ended an operation posts it in its mailbox, which costs it one atomic store,
+/// and goes on to the next. Whoever has the lock next, mostly the thread that pushes, takes note of
+/// what all workers have posted; so the lines of variables and operations stay in one cache. Only
+/// if somebody waits for the operation does its worker take the lock at once.
+///
+/// Thread safety: every member may be called from any thread. The lock is held for times that
+/// depend on the size of one operation, and of what is in the mailboxes, only.
+///
+/// Invariants:
+///  - An operation is unused, being filled by who holds the lock, pending, or posted.
+///  - What is posted and not taken note of is waited for by nobody: who begins to wait for an
+///    operation marks it as awaited (or announces a generation, or stands in the line of blocked
+///    pushers) and then looks into the mailboxes; who posts looks for such a mark afterwards
+///    (all sequentially consistent): one sees the other.
+///  - A worker looks into its mailbox before it sleeps, and before it runs what an announced
+///    generation does not cover, so nothing stays posted longer than other operations of the
+///    same wait take.
+///  - Operations that conflict are never posted together, as the later one starts when the
+///    earlier one has been taken note of; so the order among mailboxes does not matter. What
+///    runs on a stream, where that does not hold, is never posted.
+class Ledger {
+ public:
+  Ledger(const EngineCore& engine, std::size_t max_pending);
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+
+  /// Mailboxes live as long as the ledger. Throws std::bad_alloc.
+  Mailbox& new_mailbox();
+
+  // In all of these `ready` gets what became ready meanwhile: the caller dispatches it, before it
+  // blocks.
+
+  /// Gives the submission a place in the program and fills an operation with it. Returns its
+  /// sequence number, or nullopt, with nothing changed, if there is no place among the pending
+  /// ones and the submission is neither forced nor admitted. Throws EngineStopped and
+  /// std::invalid_argument, then with the place of an admitted submission given back.
+  std::optional<std::uint64_t> push(Submission& submission, const Route& route, ReadyList& ready);
+  /// Takes a place among the pending operations: if there is one, or anyway. Throws EngineStopped.
+  bool try_admit(ReadyList& ready, bool forced);
+  void give_back_place();
+
+  /// True if collect() must be called at once.
+  bool post(Mailbox& mailbox, Operation& op, ReadyList& ready);
+  /// Takes note of what is posted.
+  void collect(ReadyList& ready);
+  /// True if collect() must be called before `op` is run.
+  bool is_uncovered(const Operation& op) const {
+    return op.generation >= generations_.first_uncovered();
+  }
+  /// Ends `op` here and now. Its place stays taken if `keeps_place`.
+  void end(Operation& op, ReadyList& ready, bool keeps_place = false);
+
+  // For what runs on streams.
+  void waits(const Operation& op, std::vector<device::Token>& tokens);
+  /// `op` stands in the order of its stream at `token`. False, and nothing released, if it has run
+  /// to its end already: the caller ends it.
+  bool issued(Operation& op, device::Token token, ReadyList& ready);
+  /// `op` has run to its end on its stream. False if it is still being issued; then whoever
+  /// issues it ends it.
+  bool may_end(Operation& op);
+  FailurePtr inherited(const Operation& op);
+
+  /// Registers a waiter; false, with its poison set, if there is nothing to wait for. After the
+  /// wait end_wait() must be called. Throws EngineStopped after stop_waiters().
+  bool begin_wait(VarState* var, bool reads_too, Waiter& waiter, ReadyList& ready);
+  bool begin_wait_for_all(Waiter& waiter, ReadyList& ready);
+  void end_wait();
+  /// Wakes every waiting thread: nothing further will end.
+  void stop_waiters();
+
+  PendingLimit& limit() { return limit_; }
+  std::size_t pending(ReadyList& ready);
+  /// How the operations have ended so far; nothing is abandoned.
+  ShutdownReport ended(ReadyList& ready);
+
+  std::uint64_t version(VarState* var, ReadyList& ready);
+  std::string describe_writer(VarState* var, ReadyList& ready);
+
+ private:
+  class Turn;
+
+  Operation& take_unused();
+  static void make_room(Operation& op, const Submission& submission, bool has_extras);
+  static void fill(Operation& op, Submission& submission, const Route& route);
+  void collect_locked(ReadyList& ready);
+  void end_locked(Operation& op, ReadyList& ready);
+
+  const EngineCore& engine_;
+
+  alignas(64) base::SpinLock lock_;  ///< guards what follows
+  std::uint64_t last_sequence_ = 0;
+  std::uint32_t pushes_ = 0;
+  bool stopped_ = false;
+  std::vector<Operation*> unused_;
+  std::vector<std::unique_ptr<Mailbox>> mailboxes_;
+  Tracker tracker_;
+  Generations generations_;
+  PendingLimit limit_;
+  std::array<std::uint64_t, 4> ended_{};  ///< by Outcome
+  std::vector<std::unique_ptr<Operation[]>> slabs_;
+};
+
+}  // namespace heddle::detail
