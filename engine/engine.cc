@@ -100,12 +100,13 @@ void Engine::delete_variable(Var var, UniqueFunction<void()> last, const PushOpt
   if (options.name.empty()) options.name = "delete_variable";
   detail::Task task;
   if (last) task = [last = std::move(last)](RunContext&) mutable { last(); };
-  engine.submit({.task = task ? &task : nullptr,
-                 .mutates = std::span<const Var>(&var, 1),
-                 .options = &options,
-                 .priority = INT_MAX,  // what a variable's end gives back is wanted by what is to come
-                 .kind = Submission::Kind::kDelete,
-                 .admission = Submission::Admission::kForced});
+  engine.submit(
+      {.task = task ? &task : nullptr,
+       .mutates = std::span<const Var>(&var, 1),
+       .options = &options,
+       .priority = INT_MAX,  // what a variable's end gives back is wanted by what is to come
+       .kind = Submission::Kind::kDelete,
+       .admission = Submission::Admission::kForced});
 }
 
 void Engine::clear_error(const Var& var) {

@@ -14,12 +14,9 @@ void Generations::announce() {
 }
 
 void Generations::drop_empty() {
-  if (pending_.front() != 0) return;
-  while (pending_.size() > 1 && pending_.front() == 0) {
-    pending_.pop_front();
-    ++first_;
-  }
-  wake(first_, Waiter::State::kDone);
+  if (closed_.empty()) return;
+  while (!closed_.empty() && closed_.front() == 0) closed_.pop_front();
+  wake(oldest(), Waiter::State::kDone);
 }
 
 void Generations::wake(std::uint64_t below, Waiter::State state) {
@@ -36,9 +33,9 @@ void Generations::wake(std::uint64_t below, Waiter::State state) {
 }
 
 bool Generations::begin_wait(Waiter& waiter) {
-  if (pending_.size() == 1 && pending_.front() == 0) return false;
-  waiter.generation = newest();
-  pending_.push_back(0);
+  if (closed_.empty() && newest_pending_ == 0) return false;
+  waiter.generation = newest_++;
+  closed_.push_back(std::exchange(newest_pending_, 0));
   waiter.next = std::exchange(waiters_, &waiter);
   announce();
   return true;

@@ -18,14 +18,15 @@ namespace heddle::detail {
 /// Thread safety: guarded by its owner's lock, but for first_uncovered().
 ///
 /// Invariants:
-///  - pending_[i] operations of generation first_ + i have not ended; the last one is the newest.
+///  - newest_pending_ operations of the newest generation have not ended, and closed_[i] of
+///    generation newest_ - closed_.size() + i.
 ///  - Who adds to a closed generation is an operation of it, so an empty one stays empty.
 class Generations {
  public:
-  std::uint64_t newest() const { return first_ + pending_.size() - 1; }
-  void add(std::uint64_t generation) { ++pending_[generation - first_]; }
+  std::uint64_t newest() const { return newest_; }
+  void add(std::uint64_t generation) { ++pending(generation); }
   void end(std::uint64_t generation) {
-    if (--pending_[generation - first_] == 0 && pending_.size() > 1) drop_empty();
+    if (--pending(generation) == 0 && generation == oldest()) drop_empty();
   }
 
   /// Registers a waiter for all that is pending; it is woken when that has ended. False, and not
@@ -41,12 +42,17 @@ class Generations {
  private:
   static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
+  std::uint64_t oldest() const { return newest_ - closed_.size(); }
+  std::size_t& pending(std::uint64_t generation) {
+    return generation == newest_ ? newest_pending_ : closed_[generation - oldest()];
+  }
   void drop_empty();
   void wake(std::uint64_t below, Waiter::State state);
   void announce();
 
-  std::uint64_t first_ = 0;
-  std::deque<std::size_t> pending_ = {0};
+  std::uint64_t newest_ = 0;
+  std::size_t newest_pending_ = 0;
+  std::deque<std::size_t> closed_;  ///< oldest first
   Waiter* waiters_ = nullptr;
   alignas(64) std::atomic<std::uint64_t> first_uncovered_{kNone};  ///< written under the lock
 };

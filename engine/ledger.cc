@@ -11,6 +11,9 @@ namespace {
 /// Operations that are allocated together.
 constexpr std::size_t kSlab = 64;
 
+/// How many operations ahead of their use unused ones are fetched.
+constexpr std::ptrdiff_t kAhead = 4;
+
 /// Pushes after which the pusher takes note of what is posted: rarely enough to find several.
 constexpr std::uint32_t kCollectEvery = 16;
 
@@ -37,7 +40,7 @@ class Ledger::Turn {
 };
 
 Ledger::Ledger(const EngineCore& engine, std::size_t max_pending)
-    : engine_(engine), tracker_(engine.id()), limit_(max_pending) {}
+    : engine_(engine), limit_(max_pending) {}
 
 Mailbox& Ledger::new_mailbox() {
   const std::lock_guard lock(lock_);
@@ -53,6 +56,10 @@ Operation& Ledger::take_unused() {
   }
   Operation& op = *unused_.back();
   unused_.pop_back();
+  if (unused_.size() > static_cast<std::size_t>(kAhead)) {
+    const auto* line = reinterpret_cast<const char*>(*(unused_.end() - kAhead));
+    for (std::size_t i = 0; i < sizeof(Operation); i += 64) __builtin_prefetch(line + i, 1);
+  }
   return op;
 }
 
@@ -96,14 +103,21 @@ void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
   if (submission.pushed_at != 0) op.extras->pushed_at = submission.pushed_at;
 }
 
+void Ledger::check(const Submission& submission) const {
+  for (const VarList& list : {submission.mutates, submission.reads}) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      check_usable(list[i], engine_.id(), call_name(submission));
+    }
+  }
+}
+
 std::optional<std::uint64_t> Ledger::push(Submission& submission, const Route& route,
                                           ReadyList& ready) {
   using Admission = Submission::Admission;
   const OperationScope* const parent = OperationScope::of(engine_);
   const Turn turn(*this);
   try {
-    tracker_.check(submission.mutates, call_name(submission));
-    tracker_.check(submission.reads, call_name(submission));
+    check(submission);
     if (submission.admission == Admission::kBlock) {
       if (limit_.stopped()) PendingLimit::throw_stopped();
       if (limit_.has_line()) return std::nullopt;
@@ -123,7 +137,7 @@ std::optional<std::uint64_t> Ledger::push(Submission& submission, const Route& r
     op.generation = parent != nullptr ? parent->generation() : generations_.newest();
     if (submission.admission != Admission::kAdmitted) limit_.take();
     generations_.add(op.generation);
-    if (tracker_.push(op, submission.reads, submission.mutates)) {
+    if (Tracker::push(op, submission.reads, submission.mutates)) {
       ready.push(op);
     } else {
       collect_locked(ready);  // what it waits for may be posted
@@ -156,7 +170,7 @@ bool Ledger::post(Mailbox& mailbox, Operation& op, ReadyList& ready) {
   if (mailbox.full()) collect(ready);
   mailbox.post(op);
   // If it is another operation by now, it has been taken note of.
-  return op.awaited.load() || limit_.has_line();
+  return op.awaited.load(std::memory_order_relaxed) || limit_.has_line();
 }
 
 void Ledger::collect(ReadyList& ready) {
@@ -196,7 +210,7 @@ bool Ledger::issued(Operation& op, device::Token token, ReadyList& ready) {
   const std::lock_guard lock(lock_);
   if (op.ended_early) return false;
   op.extras->token = token;
-  tracker_.issued(op, ready);
+  Tracker::issued(op, ready);
   return true;
 }
 

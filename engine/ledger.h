@@ -39,8 +39,8 @@ struct Route {
 ///  - An operation is unused, being filled by who holds the lock, pending, or posted.
 ///  - What is posted and not taken note of is waited for by nobody: who begins to wait for an
 ///    operation marks it as awaited (or announces a generation, or stands in the line of blocked
-///    pushers) and then looks into the mailboxes; who posts looks for such a mark afterwards
-///    (all sequentially consistent): one sees the other.
+///    pushers) and then looks into the mailboxes; who posts looks for such a mark afterwards: one
+///    sees the other (see Mailbox).
 ///  - A worker looks into its mailbox before it sleeps, and before it runs what an announced
 ///    generation does not cover, so nothing stays posted longer than other operations of the
 ///    same wait take.
@@ -108,6 +108,7 @@ class Ledger {
  private:
   class Turn;
 
+  void check(const Submission& submission) const;
   Operation& take_unused();
   static void make_room(Operation& op, const Submission& submission, bool has_extras);
   static void fill(Operation& op, Submission& submission, const Route& route);

@@ -10,13 +10,13 @@ namespace heddle::detail {
 
 /// Operations that one worker has ended and the Ledger has not yet taken note of.
 ///
-/// Thread safety: post() and full() belong to the worker; empty() to anybody; take_all() to who
-/// holds the Ledger's lock.
+/// Thread safety: post() and full() belong to the worker, take_all() to who holds the Ledger's
+/// lock.
 ///
 /// Invariants:
 ///  - places_[i % kSize] holds an operation for every i from taken_ to posted_ - 1, at most kSize.
-///  - post() is sequentially consistent: what its worker reads afterwards is at least as new as
-///    what was written before a take_all() that missed the operation.
+///  - post() and take_all() both modify posted_, acquiring and releasing: what was written before a
+///    take_all() that missed an operation is seen by who has posted it.
 class alignas(64) Mailbox {
  public:
   static constexpr std::size_t kSize = 128;
@@ -25,18 +25,15 @@ class alignas(64) Mailbox {
     return posted_.load(std::memory_order_relaxed) - taken_.load(std::memory_order_acquire) ==
            kSize;
   }
-  bool empty() const { return posted_.load() == taken_.load(std::memory_order_relaxed); }
-
   void post(Operation& op) {
-    const std::size_t posted = posted_.load(std::memory_order_relaxed);
-    places_[posted % kSize] = &op;
-    posted_.store(posted + 1);
+    places_[posted_.load(std::memory_order_relaxed) % kSize] = &op;
+    posted_.fetch_add(1, std::memory_order_acq_rel);
   }
 
   /// Calls `take` for each operation, oldest first.
   template <class Take>
   void take_all(Take&& take) {
-    const std::size_t end = posted_.load();
+    const std::size_t end = posted_.fetch_add(0, std::memory_order_acq_rel);
     const std::size_t begin = taken_.load(std::memory_order_relaxed);
     if (begin == end) return;
     for (std::size_t i = begin; i != end; ++i) fetch(*places_[i % kSize]);
@@ -48,8 +45,7 @@ class alignas(64) Mailbox {
   /// The worker had it last.
   static void fetch(Operation& op) {
     const auto* line = reinterpret_cast<const char*>(&op);
-    __builtin_prefetch(line + 128, 1);
-    __builtin_prefetch(line + 192, 1);
+    for (std::size_t i = 128; i < 320; i += 64) __builtin_prefetch(line + i, 1);
   }
 
   std::atomic<std::size_t> posted_{0};

@@ -64,15 +64,15 @@ NaiveEngine::Operation NaiveEngine::adopt(const Submission& submission) {
   for (const VarList& list : {submission.reads, submission.mutates}) {
     for (std::size_t i = 0; i < list.size(); ++i) check_usable(list[i], id(), call);
   }
-  Operation operation{submission.kind,
-                      submission.task != nullptr ? std::move(*submission.task) : Task(),
-                      submission.async_task != nullptr ? std::move(*submission.async_task)
-                                                       : AsyncTask(),
-                      {},
-                      {},
-                      *submission.options,
-                      std::string(submission.options->name),
-                      0};
+  Operation operation{
+      submission.kind,
+      submission.task != nullptr ? std::move(*submission.task) : Task(),
+      submission.async_task != nullptr ? std::move(*submission.async_task) : AsyncTask(),
+      {},
+      {},
+      *submission.options,
+      std::string(submission.options->name),
+      0};
   for (std::size_t i = 0; i < submission.mutates.size(); ++i) {
     const Var var = handle(submission.mutates[i]);
     if (std::find(operation.mutates.begin(), operation.mutates.end(), var) ==
@@ -92,7 +92,7 @@ NaiveEngine::Operation NaiveEngine::adopt(const Submission& submission) {
   return operation;
 }
 
-std::uint64_t NaiveEngine::submit(Submission submission) {
+std::uint64_t NaiveEngine::submit(Submission&& submission) {
   if (submission.admission == Submission::Admission::kBlock) try_admit();
   const std::unique_lock turn = take_turn();
   Operation operation = adopt(submission);

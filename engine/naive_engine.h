@@ -30,7 +30,7 @@ class NaiveEngine final : public EngineCore {
 
   bool try_admit() override;
   void cancel_admission() override {}
-  std::uint64_t submit(Submission submission) override;
+  std::uint64_t submit(Submission&& submission) override;
   void wait_for_var(VarState* var, bool reads_too) override;
   void wait_for_all() override;
   std::uint64_t version(VarState* var) const override;

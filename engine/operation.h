@@ -20,9 +20,9 @@ class LaneQueue;
 /// What only some operations have.
 struct OperationExtras {
   AsyncTask async_task;
-  std::atomic<int> parts{0};   ///< of an asynchronous operation: callable, completion
-  std::exception_ptr failed;   ///< by the Completion
-  device::Token token;         ///< once issued to a stream
+  std::atomic<int> parts{0};  ///< of an asynchronous operation: callable, completion
+  std::exception_ptr failed;  ///< by the Completion
+  device::Token token;        ///< once issued to a stream
   OpName name;
   std::unique_ptr<Access[]> accesses;  ///< of an operation with more than kInlineAccesses
   std::size_t capacity = 0;            ///< of `accesses`
@@ -128,11 +128,17 @@ class ReadyList {
 /// Takes ready operations of one (device, lane) and sees to it that they run.
 class LaneQueue {
  public:
+  explicit LaneQueue(bool stream) : is_stream_(stream) {}
   virtual ~LaneQueue() = default;
+  LaneQueue(const LaneQueue&) = delete;
+  LaneQueue& operator=(const LaneQueue&) = delete;
   /// True if operations are issued to a stream, whose work waits for other streams by tokens.
-  virtual bool is_stream() const = 0;
+  bool is_stream() const { return is_stream_; }
   /// Queues the operations without blocking on any other operation.
   virtual void submit(ReadyList operations) = 0;
+
+ private:
+  const bool is_stream_;
 };
 
 }  // namespace heddle::detail

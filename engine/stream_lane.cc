@@ -7,7 +7,8 @@ namespace heddle::detail {
 
 StreamLane::StreamLane(ThreadedEngine& engine, Device device, Lane lane, device::Executor& executor,
                        int window)
-    : engine_(engine),
+    : LaneQueue(/*stream=*/true),
+      engine_(engine),
       window_(window),
       stream_(device::backend_of(device).make_stream(lane, executor)) {}
 
@@ -36,8 +37,8 @@ void StreamLane::issue(Operation& op) {
   // An asynchronous operation ends when its Completion says so, of which the stream knows nothing:
   // what depends on it is released then, and `op` may be gone as soon as it is issued.
   const bool is_async = op.is(Operation::kAsync);
-  const device::Work work = {&StreamLane::run, &StreamLane::finished, &op, op.priority, op.sequence,
-                             op.is(Operation::kBrief)};
+  const device::Work work = {&StreamLane::run, &StreamLane::finished, &op,
+                             op.priority,      op.sequence,           op.is(Operation::kBrief)};
   const device::Token token = stream_->issue(work, waits_);
   if (is_async) return;
   ReadyList ready;

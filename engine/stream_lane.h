@@ -27,7 +27,6 @@ class StreamLane final : public LaneQueue {
   StreamLane(ThreadedEngine& engine, Device device, Lane lane, device::Executor& executor,
              int window);
 
-  bool is_stream() const override { return true; }
   void submit(ReadyList operations) override;
 
   /// Ends the stream and its threads. Every operation must have ended.

@@ -27,9 +27,9 @@ void fetch(VarList variables) {
   while (true) pause();
 }
 
-std::exception_ptr error_of(const Operation& op) {
-  if (op.thrown != nullptr || !op.is(Operation::kAsync)) return op.thrown;
-  return op.extras->failed;
+/// What was thrown, or what the Completion failed with.
+const std::exception_ptr& error_of(const Operation& op) {
+  return op.thrown != nullptr || !op.is(Operation::kAsync) ? op.thrown : op.extras->failed;
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ Route ThreadedEngine::route(const Submission& submission) {
   return route;
 }
 
-std::uint64_t ThreadedEngine::submit(Submission submission) {
+std::uint64_t ThreadedEngine::submit(Submission&& submission) {
   using Admission = Submission::Admission;
   fetch(submission.mutates);
   fetch(submission.reads);
@@ -239,10 +239,10 @@ void ThreadedEngine::settle(Operation& op) {
   if (op.failure != nullptr) {
     op.outcome = op.failure->error ? Outcome::kSkipped : Outcome::kCancelled;
     if (op.outcome == Outcome::kCancelled) any_cancelled_.store(true);
-  } else if (const std::exception_ptr error = error_of(op)) {
+  } else if (error_of(op) != nullptr) {
     op.outcome = Outcome::kFailed;
-    op.failure = std::make_shared<Failure>(
-        Failure{op.sequence, OpError(std::string(op.name()), op.sequence, op.device, error)});
+    op.failure = std::make_shared<Failure>(Failure{
+        op.sequence, OpError(std::string(op.name()), op.sequence, op.device, error_of(op))});
     errors_.add(op.failure);
   }
   if (tracing()) keep_record(op);

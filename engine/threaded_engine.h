@@ -29,7 +29,7 @@ class ThreadedEngine final : public EngineCore {
 
   bool try_admit() override;
   void cancel_admission() override { ledger_.give_back_place(); }
-  std::uint64_t submit(Submission submission) override;
+  std::uint64_t submit(Submission&& submission) override;
   void wait_for_var(VarState* var, bool reads_too) override;
   void wait_for_all() override;
   std::uint64_t version(VarState* var) const override;

@@ -28,10 +28,7 @@ void unlink(Access& access) {
   (access.newer != nullptr ? access.newer->older : var.newest) = access.older;
 }
 
-void mark_awaited(Operation& op) {
-  // Sequentially consistent, as the owner looks for reports after it.
-  if (!op.awaited.load(std::memory_order_relaxed)) op.awaited.store(true);
-}
+void mark_awaited(Operation& op) { op.awaited.store(true, std::memory_order_relaxed); }
 
 void block(Operation& op, Access& earlier) {
   if (follows(op, *earlier.operation)) return;
@@ -55,6 +52,45 @@ void for_each_behind(const Access& access, Visit&& visit) {
   if (access.next_write != nullptr) visit(*access.next_write->operation);
 }
 
+void add_read(Operation& op, Access& access, VarState& var) {
+  append(op, access, var, /*write=*/false);
+  if (var.last_write != nullptr) block(op, *var.last_write);
+}
+
+void add_write(Operation& op, Access& access, VarState& var) {
+  for (Access* earlier = var.newest; earlier != nullptr; earlier = earlier->older) {
+    earlier->next_write = &access;
+    block(op, *earlier);
+    if (earlier->write) break;
+  }
+  append(op, access, var, /*write=*/true);
+  var.last_write = &access;
+}
+
+/// The line of an operation that an access to one of its neighbours reads and writes.
+void fetch(const Operation& op) { __builtin_prefetch(&op.blockers, 1); }
+
+/// Workers, or a pusher long ago, had the neighbours of an access: fetches them all together.
+void fetch_ahead(VarList variables) {
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    if (const Access* const newest = variables[i]->newest) __builtin_prefetch(newest, 1);
+  }
+}
+
+void fetch_behind(const Operation& op) {
+  const Access* const end = op.accesses() + op.access_count;
+  for (const Access* access = op.accesses(); access != end; ++access) {
+    __builtin_prefetch(access->var, 1);
+    for (const Access* neighbour : {access->older, access->newer, access->next_write}) {
+      if (neighbour != nullptr) __builtin_prefetch(neighbour, 1);
+    }
+  }
+  for (const Access* access = op.accesses(); access != end; ++access) {
+    if (access->newer != nullptr) fetch(*access->newer->operation);
+    if (access->next_write != nullptr) fetch(*access->next_write->operation);
+  }
+}
+
 /// Keeps of each stream the latest token only.
 void merge_token(std::vector<device::Token>& tokens, const Access& access) {
   if (!access.operation->issued) return;
@@ -69,41 +105,29 @@ void merge_token(std::vector<device::Token>& tokens, const Access& access) {
 
 }  // namespace
 
-void Tracker::check(VarList variables, std::string_view call) const {
-  for (std::size_t i = 0; i < variables.size(); ++i) check_usable(variables[i], engine_id_, call);
-}
-
 bool Tracker::push(Operation& op, VarList reads, VarList mutates) {
   Access* access = op.accesses();
+  bool poisoned = false;
   op.blockers = 0;
+  fetch_ahead(mutates);
+  fetch_ahead(reads);
   // Mutated variables first: one that is also read counts as mutated.
   for (std::size_t i = 0; i < mutates.size(); ++i) {
     VarState& var = *mutates[i];
-    if (std::exchange(var.last_push, op.sequence) != op.sequence) add_write(op, *access++, var);
+    if (std::exchange(var.last_push, op.sequence) == op.sequence) continue;
+    add_write(op, *access++, var);
+    poisoned = poisoned || var.poison != nullptr;
   }
   for (std::size_t i = 0; i < reads.size(); ++i) {
     VarState& var = *reads[i];
-    if (std::exchange(var.last_push, op.sequence) != op.sequence) add_read(op, *access++, var);
+    if (std::exchange(var.last_push, op.sequence) == op.sequence) continue;
+    add_read(op, *access++, var);
+    poisoned = poisoned || var.poison != nullptr;
   }
   op.access_count = static_cast<std::uint32_t>(access - op.accesses());
   if (op.blockers != 0) return false;
-  op.failure = inherited(op);
+  if (poisoned) op.failure = inherited(op);
   return true;
-}
-
-void Tracker::add_read(Operation& op, Access& access, VarState& var) {
-  append(op, access, var, /*write=*/false);
-  if (var.last_write != nullptr) block(op, *var.last_write);
-}
-
-void Tracker::add_write(Operation& op, Access& access, VarState& var) {
-  for (Access* earlier = var.newest; earlier != nullptr; earlier = earlier->older) {
-    earlier->next_write = &access;
-    block(op, *earlier);
-    if (earlier->write) break;
-  }
-  append(op, access, var, /*write=*/true);
-  var.last_write = &access;
 }
 
 void Tracker::issued(Operation& op, ReadyList& ready) {
@@ -145,6 +169,7 @@ FailurePtr Tracker::inherited(const Operation& op) {
 }
 
 void Tracker::done(Operation& op, ReadyList& ready) {
+  fetch_behind(op);
   for (std::uint32_t i = 0; i < op.access_count; ++i) end(op.accesses()[i], ready);
 }
 

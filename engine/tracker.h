@@ -35,20 +35,17 @@ namespace heddle::detail {
 ///  - What has not ended and is waited for is `awaited`.
 class Tracker {
  public:
-  explicit Tracker(std::uint64_t engine_id) : engine_id_(engine_id) {}
+  Tracker() = default;
   Tracker(const Tracker&) = delete;
   Tracker& operator=(const Tracker&) = delete;
-
-  /// Throws std::invalid_argument, naming `call`, if a variable is not usable.
-  void check(VarList variables, std::string_view call) const;
 
   /// Gives `op` its place behind what it conflicts with; it has its sequence number, and room for
   /// the accesses, and the variables are usable. True if nothing holds it back; then, and when it
   /// becomes ready later, op.failure is what it inherits.
-  bool push(Operation& op, VarList reads, VarList mutates);
+  static bool push(Operation& op, VarList reads, VarList mutates);
 
   /// `op` stands in the order of its stream: releases what may wait for it there.
-  void issued(Operation& op, ReadyList& ready);
+  static void issued(Operation& op, ReadyList& ready);
 
   /// The tokens that the stream of `op` must wait for before it runs `op`; replaces `tokens`.
   static void waits(const Operation& op, std::vector<device::Token>& tokens);
@@ -66,12 +63,9 @@ class Tracker {
   void stop_waiters();
 
  private:
-  void add_read(Operation& op, Access& access, VarState& var);
-  void add_write(Operation& op, Access& access, VarState& var);
   void end(Access& access, ReadyList& ready);
   void end_of(VarState& var, const Access& access);
 
-  const std::uint64_t engine_id_;
   std::vector<VarState*> watched_;  ///< those with waiters
 };
 

@@ -28,8 +28,7 @@ void release(VarState* state) noexcept {
   }
 }
 
-void check_usable(const VarState* var, std::uint64_t engine_id, std::string_view call) {
-  if (var != nullptr && var->engine_id == engine_id && !var->deleted) return;
+void refuse_variable(const VarState* var, std::uint64_t engine_id, std::string_view call) {
   std::string message = "[" + std::string(call) + "] ";
   if (var == nullptr) {
     message += "empty variable: expected one made by Engine::new_variable";

@@ -29,19 +29,26 @@ struct alignas(64) VarState : base::InBlockCache<VarState> {
   std::atomic<std::uint32_t> references{1};
   bool deleted = false;
   const std::uint64_t engine_id;
-  std::uint64_t version = 0;      ///< ended operations that mutate it
-  std::uint64_t last_push = 0;    ///< the last push that named it: folds duplicates
-  Access* oldest = nullptr;       ///< of the accesses that have not ended
-  Access* newest = nullptr;       ///< of the same
-  Access* last_write = nullptr;   ///< the newest of them that is a write
-  Waiter* waiters = nullptr;      ///< threads that wait for some of them
-  FailurePtr poison;              ///< after the last ended write
+  std::uint64_t version = 0;     ///< ended operations that mutate it
+  std::uint64_t last_push = 0;   ///< the last push that named it: folds duplicates
+  Access* oldest = nullptr;      ///< of the accesses that have not ended
+  Access* newest = nullptr;      ///< of the same
+  Access* last_write = nullptr;  ///< the newest of them that is a write
+  Waiter* waiters = nullptr;     ///< threads that wait for some of them
+  FailurePtr poison;             ///< after the last ended write
 
   const std::string name;
 };
 
+[[noreturn]] void refuse_variable(const VarState* var, std::uint64_t engine_id,
+                                  std::string_view call);
+
 /// Throws std::invalid_argument, naming `call`, unless `var` is a live variable of `engine_id`.
 /// Reads `deleted`: the caller holds the engine's lock.
-void check_usable(const VarState* var, std::uint64_t engine_id, std::string_view call);
+inline void check_usable(const VarState* var, std::uint64_t engine_id, std::string_view call) {
+  if (var == nullptr || var->engine_id != engine_id || var->deleted) {
+    refuse_variable(var, engine_id, call);
+  }
+}
 
 }  // namespace heddle::detail

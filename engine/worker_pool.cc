@@ -16,6 +16,13 @@ constexpr std::chrono::microseconds kSpin{20};
 /// Longest pause between two looks, in pauses of the CPU: each look costs who pushes a cache miss.
 constexpr int kMaxPauses = 32;
 
+/// What running an operation takes beside its node.
+void fetch(const ReadyNode& node) {
+  const auto* line = reinterpret_cast<const char*>(&node);
+  __builtin_prefetch(line + 64, 1);
+  __builtin_prefetch(line + 128, 1);
+}
+
 /// Operations that a worker may run ahead of its batch.
 constexpr std::uint64_t kMaxKept = ReadyQueue::kPatience;
 
@@ -27,7 +34,7 @@ struct WorkerPool::StreamItem : ReadyNode {
 };
 
 WorkerPool::WorkerPool(ThreadedEngine& engine, std::string name, int threads, Idle idle)
-    : engine_(engine), name_(std::move(name)), idle_(idle) {
+    : LaneQueue(/*stream=*/false), engine_(engine), name_(std::move(name)), idle_(idle) {
   for (int i = 0; i < threads; ++i) {
     workers_.push_back(std::make_unique<Worker>(engine.ledger().new_mailbox()));
   }
@@ -63,17 +70,19 @@ bool WorkerPool::is_urgent(int priority, std::uint64_t sequence) const {
   return workers_.size() == 1 && sequence < batched_sequence_.load();
 }
 
-void WorkerPool::put(ReadyNode& first, ReadyNode& last, const ReadyNode& best) {
-  const int priority = best.priority;
-  const std::uint64_t sequence = best.sequence;
-  ReadyNode* top = inbox_.load(std::memory_order_relaxed);
-  do {
-    last.newer = top;
-  } while (!inbox_.compare_exchange_weak(top, &first));
-  if (is_urgent(priority, sequence)) urgent_.fetch_add(1);
-  if (top != nullptr || sleeping_.load() == 0) return;
+void WorkerPool::put(ReadyNode& node) {
+  const int priority = node.priority;
+  const std::uint64_t sequence = node.sequence;
+  const Inbox::Put how = inbox_.put(node);
   bool wakes = false;
-  {
+  if (how == Inbox::Put::kFull) {
+    const std::lock_guard lock(mutex_);
+    empty_inbox();
+    queue_.push(node);
+    wakes = claim_sleeper();
+  }
+  if (is_urgent(priority, sequence)) urgent_.fetch_add(1);
+  if (how == Inbox::Put::kFirst && sleeping_.load() != 0) {
     const std::lock_guard lock(mutex_);
     wakes = claim_sleeper();
   }
@@ -81,15 +90,7 @@ void WorkerPool::put(ReadyNode& first, ReadyNode& last, const ReadyNode& best) {
 }
 
 void WorkerPool::empty_inbox() {
-  if (inbox_.load(std::memory_order_relaxed) == nullptr) return;
-  ReadyNode* in_order = nullptr;
-  ReadyNode* node = inbox_.exchange(nullptr);
-  while (node != nullptr) {
-    ReadyNode* const next = node->newer;
-    node->newer = in_order;
-    in_order = std::exchange(node, next);
-  }
-  while (in_order != nullptr) queue_.push(*std::exchange(in_order, in_order->newer));
+  inbox_.take_all([this](ReadyNode& node) { queue_.push(node); });
 }
 
 bool WorkerPool::claim_sleeper() {
@@ -104,14 +105,7 @@ bool WorkerPool::claim_sleeper() {
 }
 
 void WorkerPool::submit(ReadyList operations) {
-  ReadyNode* const last = operations.pop();
-  ReadyNode* first = last;
-  const ReadyNode* best = last;
-  while (Operation* const op = operations.pop()) {
-    if (goes_before(*op, *best)) best = op;
-    op->newer = std::exchange(first, op);
-  }
-  put(*first, *last, *best);
+  while (Operation* const op = operations.pop()) put(*op);
 }
 
 void WorkerPool::execute(const device::Work& work) {
@@ -126,7 +120,7 @@ void WorkerPool::execute(const device::Work& work) {
   item->priority = work.priority;
   item->sequence = work.sequence;
   item->work = work;
-  put(*item, *item, *item);
+  put(*item);
 }
 
 void WorkerPool::return_batch(Worker& me) {
@@ -169,10 +163,11 @@ ReadyNode* WorkerPool::take(Worker& me) {
     me.order[i].priority = node->priority;
     me.order[i].sequence = node->sequence;
     me.batch[i].store(node, std::memory_order_release);
+    fetch(*node);
   }
   if (batched_priority_.load(std::memory_order_relaxed) != node->priority) {
     batched_priority_.store(node->priority);
-    if (inbox_.load() != nullptr) --me.urgent;  // perhaps something that goes first
+    if (!inbox_.empty()) --me.urgent;  // perhaps something that goes first
   }
   if (exact) batched_sequence_.store(node->sequence);
   me.next = 0;
@@ -227,8 +222,11 @@ ReadyNode* WorkerPool::search(Worker& me) {
     }
     sleeping_.fetch_add(1);
     if (std::exchange(searching, false)) searching_.fetch_sub(1);
-    if (inbox_.load() != nullptr) {  // whoever put it there may have seen nobody asleep
+    if (!inbox_.empty()) {  // whoever put it there may have seen nobody asleep, or is at it
       sleeping_.fetch_sub(1);
+      lock.unlock();
+      std::this_thread::yield();
+      lock.lock();
       continue;
     }
     sleep(lock);

@@ -11,6 +11,7 @@
 
 #include "engine/base/spin_lock.h"
 #include "engine/device/backend.h"
+#include "engine/inbox.h"
 #include "engine/mailbox.h"
 #include "engine/operation.h"
 #include "engine/ready_queue.h"
@@ -22,8 +23,9 @@ class ThreadedEngine;
 /// Threads of the CPU that run the operations of one lane, and the work of simulated devices.
 ///
 /// Others leave ready operations in an inbox, which costs them one atomic operation, and the
-/// workers sort it into the queue. A worker that finds many takes some of them along, and runs the
-/// first that it makes ready itself, so that it need not come to the queue for each.
+/// workers sort it into the queue; who finds the inbox full does it for them. A worker that finds
+/// many takes some of them along, and runs the first that it makes ready itself, so that it need
+/// not come to the queue for each.
 ///
 /// Thread safety: every member may be called from any thread, stop() once.
 ///
@@ -55,7 +57,6 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  bool is_stream() const override { return false; }
   void submit(ReadyList operations) override;
   void execute(const device::Work& work) override;
 
@@ -89,11 +90,10 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyNode* search(Worker& me);
   ReadyNode* steal(const Worker& me);
   ReadyNode* take(Worker& me);
-  bool has_work() const { return inbox_.load() != nullptr || has_queue_.load(); }
+  bool has_work() const { return !inbox_.empty() || has_queue_.load(); }
   void spin() const;
   void sleep(std::unique_lock<base::SpinLock>& lock);
-  /// Puts nodes linked by `newer`, last one first, into the inbox. `best` goes before the others.
-  void put(ReadyNode& first, ReadyNode& last, const ReadyNode& best);
+  void put(ReadyNode& node);
   void empty_inbox();
   bool is_urgent(int priority, std::uint64_t sequence) const;
   /// Makes a sleeping worker search if one has to: then the caller calls wake() without the lock.
@@ -105,7 +105,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   const Idle idle_;
   std::vector<std::unique_ptr<Worker>> workers_;
 
-  alignas(64) std::atomic<ReadyNode*> inbox_{nullptr};  ///< linked by newer, last come first
+  Inbox inbox_;
 
   alignas(64) base::SpinLock mutex_;
   ReadyQueue queue_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <new>
@@ -116,14 +117,15 @@ class UniqueFunction<Result(Args...)> {
 
   /// Destroys the callable. What its destructor throws is thrown here, and the object is empty.
   void reset() {
-    if (const Table* table = std::exchange(table_, nullptr)) table->destroy(buffer_);
+    const Table* const table = std::exchange(table_, nullptr);
+    if (table != nullptr && table->destroy != nullptr) table->destroy(buffer_);
   }
 
  private:
   struct Table {
     Result (*invoke)(void*, Args&&...);
-    void (*relocate)(void* from, void* to) noexcept;
-    void (*destroy)(void*);
+    void (*relocate)(void* from, void* to) noexcept;  ///< null: copying the bytes does it
+    void (*destroy)(void*);                           ///< null: there is nothing to do
   };
 
   template <class Fn>
@@ -142,28 +144,48 @@ class UniqueFunction<Result(Args...)> {
   }
 
   template <class Fn>
-  static constexpr Table kInlineTable = {
-      [](void* self, Args&&... args) -> Result {
-        return call(*std::launder(static_cast<Fn*>(self)), std::forward<Args>(args)...);
-      },
-      [](void* from, void* to) noexcept {
+  static constexpr auto inline_relocate() -> void (*)(void*, void*) noexcept {
+    if constexpr (std::is_trivially_copyable_v<Fn>) {
+      return nullptr;
+    } else {
+      return [](void* from, void* to) noexcept {
         Fn* fn = std::launder(static_cast<Fn*>(from));
         ::new (to) Fn(std::move(*fn));
         fn->~Fn();
-      },
-      [](void* self) { std::launder(static_cast<Fn*>(self))->~Fn(); }};
+      };
+    }
+  }
+
+  template <class Fn>
+  static constexpr auto inline_destroy() -> void (*)(void*) {
+    if constexpr (std::is_trivially_destructible_v<Fn>) {
+      return nullptr;
+    } else {
+      return [](void* self) { std::launder(static_cast<Fn*>(self))->~Fn(); };
+    }
+  }
+
+  template <class Fn>
+  static constexpr Table kInlineTable = {[](void* self, Args&&... args) -> Result {
+                                           return call(*std::launder(static_cast<Fn*>(self)),
+                                                       std::forward<Args>(args)...);
+                                         },
+                                         inline_relocate<Fn>(), inline_destroy<Fn>()};
 
   template <class Fn>
   static constexpr Table kHeapTable = {
       [](void* self, Args&&... args) -> Result {
         return call(**std::launder(static_cast<Fn**>(self)), std::forward<Args>(args)...);
       },
-      [](void* from, void* to) noexcept { ::new (to) Fn*(*std::launder(static_cast<Fn**>(from))); },
-      [](void* self) { detail::delete_callable(*std::launder(static_cast<Fn**>(self))); }};
+      nullptr, [](void* self) { detail::delete_callable(*std::launder(static_cast<Fn**>(self))); }};
 
   void take(UniqueFunction& other) noexcept {
     if (other.table_ == nullptr) return;
-    other.table_->relocate(other.buffer_, buffer_);
+    if (other.table_->relocate != nullptr) {
+      other.table_->relocate(other.buffer_, buffer_);
+    } else {
+      std::memcpy(buffer_, other.buffer_, kInlineSize);
+    }
     table_ = std::exchange(other.table_, nullptr);
   }
 
