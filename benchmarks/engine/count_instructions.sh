@@ -19,7 +19,8 @@ usage: count_instructions.sh [--write] [--program FILE] [--baseline FILE]
   --program FILE   the bench_engine to run (default: that of build/default)
   --baseline FILE  default: benchmarks/results/instructions.json
 
-Fails if a count is more than $most_percent % above the baseline's. Without valgrind nothing is counted.
+Fails if a count is more than $most_percent % above the baseline's. Without valgrind nothing is
+counted, which is no failure.
 END
 }
 
@@ -28,8 +29,7 @@ fail() {
   exit 1
 }
 
-# part FILE…: the instructions that callgrind wrote into the one of its files that was caused by
-# calling the mark $mark.
+# instructions_before MARK FILE…: those that callgrind counted from the mark before to this one.
 instructions_before() {
   local mark=$1 file
   shift
@@ -54,8 +54,8 @@ count() {
 
 # row CASE METRIC COUNT: as a row of the file.
 row() {
-  printf '  {"case": "%s", "contender": "heddle", "metric": "%s", "median": %d, "p10": %d, "p90": %d}' \
-    "$1" "$2" "$3" "$3" "$3"
+  printf '  {"case": "%s", "contender": "heddle", "metric": "%s", ' "$1" "$2"
+  printf '"median": %d, "p10": %d, "p90": %d}' "$3" "$3" "$3"
 }
 
 # baseline_of CASE METRIC: its count, or nothing.
@@ -70,9 +70,8 @@ report() {
   before=$(baseline_of "$1" "$2")
   rows+=("$(row "$@")")
   if [[ -n $before ]]; then
-    percent=$(((1000 * $3 / before - 1000 + 1000000) / 10 - 100000))
     (($3 * 100 <= before * (100 + most_percent))) || too_many+=("$1: $2")
-    percent=$(printf '%+d %%' "$percent")
+    percent=$(awk "BEGIN { printf \"%+.1f %%\", 100 * ($3 / $before - 1) }")
   fi
   printf '%-22s %-24s %8d %10s %8s\n' "$1" "$2" "$3" "${before:--}" "$percent"
 }
