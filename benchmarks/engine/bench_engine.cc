@@ -81,7 +81,7 @@ int run_command_line(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--program", options.program, "Only cases with this in their names");
   app.add_option("--contender", options.contender, "Only contenders with this in their names");
-  app.add_flag("--quick", options.quick, "Five runs, a quarter of the operations");
+  app.add_flag("--quick", options.quick, "Five runs, a quarter of the operations, short curves");
   app.add_flag("--verify", line.verify_only,
                "Only check that every contender runs every operation in its turn");
   app.add_option("--json", line.json, "Write the rows to this file, too");

@@ -5,7 +5,8 @@
 //
 // An operation computes for so many steps of a chain in which each waits for the one before. It
 // does not look at the clock: a thread that has lost its CPU would count as working. What a grain
-// is in time is taken from serial calls of the same operations in the same round.
+// is in time is taken from the fastest of the serial runs of the same operations, which take turns
+// with the others.
 
 #include <algorithm>
 #include <array>
@@ -74,11 +75,13 @@ int tasks_of(nanoseconds grain, const Options& options) {
 /// and is not measured.
 void add_points(const Race& race, int tasks, unsigned cores,
                 std::vector<std::vector<Curve>>& curves) {
+  nanoseconds fastest = nanoseconds::max();
+  for (const Times& serial : race.back().runs) fastest = std::min(fastest, serial.total);
+  const auto useful = static_cast<double>(fastest.count());
   for (std::size_t i = 0; i + 1 < race.size(); ++i) {
     curves[i].resize(race[i].runs.size());
     for (std::size_t run = 0; run < race[i].runs.size(); ++run) {
       const double spent = static_cast<double>(race[i].runs[run].total.count()) * cores;
-      const auto useful = static_cast<double>(race.back().runs[run].total.count());
       curves[i][run].push_back({spent / tasks, useful / spent});
     }
   }

@@ -6,7 +6,9 @@
 namespace bench::engine {
 
 void workers(const Options& options, Sheet& sheet) {
-  for (const int count : {1, 2, 3, 4, 6, 8}) {
+  std::vector<int> counts{1, 2, 8};
+  if (!options.quick) counts = {1, 2, 3, 4, 6, 8};
+  for (const int count : counts) {
     const std::string name = std::to_string(count) + (count == 1 ? " worker" : " workers");
     if (!begins(options, name)) continue;
     Lineup lineup(options, {.workers = count});
