@@ -5,8 +5,8 @@
 //
 // An operation computes for so many steps of a chain in which each waits for the one before. It
 // does not look at the clock: a thread that has lost its CPU would count as working. What a grain
-// is in time is taken from the fastest of the serial runs of the same operations, which take turns
-// with the others.
+// is in time is the median of serial runs of the same operations, which take turns with the others:
+// the speed of a machine changes.
 
 #include <algorithm>
 #include <array>
@@ -75,9 +75,12 @@ int tasks_of(nanoseconds grain, const Options& options) {
 /// and is not measured.
 void add_points(const Race& race, int tasks, unsigned cores,
                 std::vector<std::vector<Curve>>& curves) {
-  nanoseconds fastest = nanoseconds::max();
-  for (const Times& serial : race.back().runs) fastest = std::min(fastest, serial.total);
-  const auto useful = static_cast<double>(fastest.count());
+  if (race.back().runs.empty()) return;
+  std::vector<double> serial;
+  for (const Times& times : race.back().runs) {
+    serial.push_back(static_cast<double>(times.total.count()));
+  }
+  const double useful = quantile(serial, 0.5);
   for (std::size_t i = 0; i + 1 < race.size(); ++i) {
     curves[i].resize(race[i].runs.size());
     for (std::size_t run = 0; run < race[i].runs.size(); ++run) {
