@@ -9,6 +9,7 @@
 #include <memory>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace bench {
 namespace {
@@ -62,9 +63,15 @@ void print_table(const std::vector<Row>& rows) {
   std::printf("%-28s %-14s %-18s %12s %12s %12s\n", "case", "contender", "metric", "median", "p10",
               "p90");
   for (const Row& row : rows) {
-    std::printf("%-28s %-14s %-18s %12.6g %12.6g %12.6g\n", row.name.c_str(), row.contender.c_str(),
-                row.metric.c_str(), quantile(row.samples, 0.5), quantile(row.samples, 0.1),
-                quantile(row.samples, 0.9));
+    std::printf("%-28s %-14s %-18s", row.name.c_str(), row.contender.c_str(), row.metric.c_str());
+    for (const double p : {0.5, 0.1, 0.9}) {
+      if (row.samples.empty()) {
+        std::printf(" %12s", "-");
+      } else {
+        std::printf(" %12.6g", quantile(row.samples, p));
+      }
+    }
+    std::puts("");
   }
 }
 
@@ -73,9 +80,10 @@ void write_json(const std::string& path, const std::string& bench, const std::ve
   out << std::setprecision(9) << "{\"bench\": " << quoted(bench)
       << ",\n \"commit\": " << quoted(commit()) << ",\n \"machine\": " << quoted(machine())
       << ",\n \"rows\": [";
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Row& row = rows[i];
-    out << (i == 0 ? "\n" : ",\n") << "  {\"case\": " << quoted(row.name)
+  const char* separator = "\n";
+  for (const Row& row : rows) {
+    if (row.samples.empty()) continue;
+    out << std::exchange(separator, ",\n") << "  {\"case\": " << quoted(row.name)
         << ", \"contender\": " << quoted(row.contender) << ", \"metric\": " << quoted(row.metric)
         << ", \"median\": " << quantile(row.samples, 0.5)
         << ", \"p10\": " << quantile(row.samples, 0.1)

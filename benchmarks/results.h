@@ -11,7 +11,7 @@ struct Row {
   std::string name;  ///< of the case
   std::string contender;
   std::string metric;
-  std::vector<double> samples;
+  std::vector<double> samples;  ///< none if the contender cannot do it: a dash in tables
 };
 
 /// The p-quantile of `samples`, interpolated; 0 <= p <= 1. There is at least one sample.
@@ -21,7 +21,8 @@ double quantile(std::vector<double> samples, double p);
 void print_table(const std::vector<Row>& rows);
 
 /// Writes {"bench", "commit", "machine", "rows": [{"case", "contender", "metric", "median", "p10",
-/// "p90"}]}. Throws std::runtime_error, naming the path, if the file cannot be written.
+/// "p90"}]}, without the rows that have no sample. Throws std::runtime_error, naming the path, if
+/// the file cannot be written.
 void write_json(const std::string& path, const std::string& bench, const std::vector<Row>& rows);
 
 }  // namespace bench

@@ -1,122 +1,108 @@
-// What an operation costs: heddle and other runtimes on the same lists of operations, interleaved.
+// What the engine costs: heddle and other runtimes on the same lists of operations, interleaved.
 
 #include <cstdio>
+#include <iterator>
+#include <set>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "command_line.h"
-#include "contender.h"
+#include "count.h"
+#include "questions/memory.h"
+#include "questions/questions.h"
 #include "results.h"
 
 namespace {
 
-using bench::Row;
-using bench::engine::Body;
-using bench::engine::Contender;
-using bench::engine::Program;
-using bench::engine::Times;
+using bench::engine::Question;
+using bench::engine::questions;
 
-struct Options {
-  int operations = 20'000;
-  int runs = 25;
-  bool quick = false;
+struct CommandLine {
+  bench::engine::Options options;
+  std::set<std::string> questions;  ///< none: all
   bool verify_only = false;
-  std::string program;
-  std::string contender;
+  std::string count;
+  std::string footprint;
   std::string json;
 };
 
-using Contenders = std::vector<std::unique_ptr<Contender>>;
-
-/// Throws if a contender runs an operation out of its turn, or not at all.
-void verify(const Program& program, Contender& contender) {
-  const Body body(program);
-  contender.run(body);
-  if (body.errors() == 0) return;
-  throw std::runtime_error(contender.name() + ", " + program.name + ": " +
-                           std::to_string(body.errors()) + " operations out of order");
-}
-
-double per_operation(std::chrono::nanoseconds time, const Program& program) {
-  return static_cast<double>(time.count()) / static_cast<double>(program.operations.size());
-}
-
-/// Every contender in turn, `runs` times, with pauses in which threads fall asleep.
-std::vector<Row> measure(const Program& program, Contenders& contenders, const Options& options) {
-  std::vector<Row> totals;
-  std::vector<Row> submits;
-  std::vector<Row> ratios;
-  for (const auto& contender : contenders) {
-    contender->prepare(program);
-    verify(program, *contender);
-    totals.push_back({program.name, contender->name(), "ns per operation", {}});
-    submits.push_back({program.name, contender->name(), "ns per push", {}});
-    ratios.push_back({program.name, contender->name(), "heddle to it", {}});
+void run(const CommandLine& line) {
+  std::vector<bench::Row> rows;
+  for (const Question& question : questions()) {
+    if (!line.questions.empty() && !line.questions.contains(question.name)) continue;
+    std::fprintf(stderr, "%s: %s\n", question.name, question.asks);
+    bench::engine::Sheet sheet;
+    question.answer(line.options, sheet);
+    if (sheet.rows().empty() || line.verify_only) continue;
+    std::printf("\n== %s: %s\n", question.name, question.asks);
+    sheet.print();
+    std::fflush(stdout);
+    rows.insert(rows.end(), sheet.rows().begin(), sheet.rows().end());
   }
-  if (options.verify_only) return {};
-  const Body empty;
-  for (int run = 0; run < options.runs; ++run) {
-    for (std::size_t i = 0; i < contenders.size(); ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      const Times times = contenders[i]->run(empty);
-      totals[i].samples.push_back(per_operation(times.total, program));
-      submits[i].samples.push_back(per_operation(times.submit, program));
-      ratios[i].samples.push_back(totals[0].samples.back() / totals[i].samples.back());
-    }
-  }
-  std::vector<Row> rows = totals;
-  rows.insert(rows.end(), submits.begin(), submits.end());
-  rows.insert(rows.end(), ratios.begin() + 1, ratios.end());
-  return rows;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-void run(const Options& options) {
-  Contenders contenders = bench::engine::make_contenders();
-  std::erase_if(contenders, [&](const auto& c) { return !contains(c->name(), options.contender); });
-  if (contenders.empty()) throw std::runtime_error("no contender " + options.contender);
-  std::vector<Row> rows;
-  for (const auto make :
-       {bench::engine::independent, bench::engine::chain, bench::engine::write_then_reads,
-        bench::engine::binary, bench::engine::stencil}) {
-    const Program program = make(options.operations);
-    if (!contains(program.name, options.program)) continue;
-    const std::vector<Row> more = measure(program, contenders, options);
-    rows.insert(rows.end(), more.begin(), more.end());
-  }
-  if (options.verify_only) {
+  if (line.verify_only) {
     std::puts("every contender ran every operation in its turn");
     return;
   }
-  bench::print_table(rows);
-  if (!options.json.empty()) bench::write_json(options.json, "engine", rows);
+  if (rows.empty()) throw std::runtime_error("no case has that in its name");
+  if (!line.json.empty()) bench::write_json(line.json, "engine", rows);
+}
+
+std::string describe_questions() {
+  std::string text = "The questions:\n";
+  for (const Question& question : questions()) {
+    std::string name = question.name;
+    name.resize(14, ' ');
+    text += "  " + name + question.asks + "\n";
+  }
+  return text;
+}
+
+std::vector<std::string> names_of_questions() {
+  std::vector<std::string> names;
+  for (const Question& question : questions()) names.emplace_back(question.name);
+  return names;
 }
 
 int run_command_line(int argc, char** argv) {
-  Options options;
-  CLI::App app("Measures what an operation costs, beside other runtimes on the same operations.");
+  CommandLine line;
+  bench::engine::Options& options = line.options;
+  CLI::App app("Measures the engine, beside other runtimes on the same operations.");
+  app.footer(describe_questions());
+  app.add_option("--question", line.questions, "Only these")
+      ->check(CLI::IsMember(names_of_questions()));
   app.add_option("--operations", options.operations, "Of each program")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--runs", options.runs, "Of each contender")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--program", options.program, "Only programs with this in their names");
+  app.add_option("--program", options.program, "Only cases with this in their names");
   app.add_option("--contender", options.contender, "Only contenders with this in their names");
-  app.add_flag("--quick", options.quick, "Nine runs");
-  app.add_flag("--verify", options.verify_only,
+  app.add_flag("--quick", options.quick, "Five runs, a quarter of the operations, short curves");
+  app.add_flag("--verify", line.verify_only,
                "Only check that every contender runs every operation in its turn");
-  app.add_option("--json", options.json, "Write the rows to this file, too");
+  app.add_option("--json", line.json, "Write the rows to this file, too");
+  app.add_option("--count", line.count,
+                 "Only run this program once, for count_instructions.sh to look on");
+  app.add_option("--footprint", line.footprint,
+                 "Only print the bytes that a pending operation of this program takes: from the "
+                 "heap, and in memory");
   CLI11_PARSE(app, argc, argv);
-  if (options.quick) options.runs = 9;
-  run(options);
+  if (options.quick) {
+    options.runs = 5;
+    options.operations /= 4;
+  }
+  if (line.verify_only) options.runs = 0;
+  if (!line.count.empty()) {
+    bench::engine::run_for_counting(line.count, options);
+  } else if (!line.footprint.empty()) {
+    bench::engine::print_footprint(line.footprint, options);
+  } else {
+    run(line);
+  }
   return 0;
 }
 

@@ -1,15 +1,19 @@
-#include <vector>
-
 #include <omp.h>
 
-#include "contender.h"
+#include "contenders/contenders.h"
+#include "contenders/timing.h"
 
 namespace bench::engine {
 namespace {
 
+/// The thread that waits runs operations, too.
+///
+/// Only tasks of one parent are ordered by `depend`, so two threads cannot push operations that
+/// conflict. With more than 64 tasks for each thread a new one is run by the thread that pushes it,
+/// which waits for what it depends on: operations cannot be held back.
 class Libgomp final : public Contender {
  public:
-  std::string name() const override { return "libgomp depend"; }
+  explicit Libgomp(const Settings& settings) : threads_(settings.workers + 1) {}
 
   void prepare(const Program& program) override {
     program_ = &program;
@@ -18,19 +22,37 @@ class Libgomp final : public Contender {
 
   Times run(const Body& body) override {
     Times times;
-#pragma omp parallel num_threads(kWorkers + 1)
-#pragma omp single
-    {
-      const auto start = std::chrono::steady_clock::now();
-      for (std::size_t i = 0; i < program_->operations.size(); ++i) push(i, body);
-      times.submit = std::chrono::steady_clock::now() - start;
-#pragma omp taskwait
-      times.total = std::chrono::steady_clock::now() - start;
-    }
+    in_team([&] {
+      times = time_run(
+          *program_, {}, [&](std::size_t i) { push(i, body); }, wait);
+    });
+    return times;
+  }
+
+  std::vector<std::chrono::nanoseconds> round_trips(const Body& body,
+                                                    const RoundTrips& trips) override {
+    std::vector<std::chrono::nanoseconds> times;
+    in_team([&] {
+      times = time_round_trips(trips, [&] {
+        push(0, body);
+        wait();
+      });
+    });
     return times;
   }
 
  private:
+  template <class Work>
+  void in_team(const Work& work) const {
+#pragma omp parallel num_threads(threads_)
+#pragma omp single
+    work();
+  }
+
+  static void wait() {
+#pragma omp taskwait
+  }
+
   void push(std::size_t i, const Body& body) {
     const Operation& operation = program_->operations[i];
     const int* const reads = operation.reads.data();
@@ -50,12 +72,15 @@ class Libgomp final : public Contender {
     what->run(i);
   }
 
+  int threads_;
   const Program* program_ = nullptr;
   std::vector<char> variables_;
 };
 
 }  // namespace
 
-std::unique_ptr<Contender> make_libgomp() { return std::make_unique<Libgomp>(); }
+std::unique_ptr<Contender> make_libgomp(const Settings& settings) {
+  return std::make_unique<Libgomp>(settings);
+}
 
 }  // namespace bench::engine

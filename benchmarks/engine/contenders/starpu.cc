@@ -1,9 +1,9 @@
-#include <stdexcept>
-#include <vector>
+#include <algorithm>
 
 #include <starpu.h>
 
-#include "contender.h"
+#include "contenders/contenders.h"
+#include "contenders/timing.h"
 
 namespace bench::engine {
 namespace {
@@ -18,11 +18,16 @@ void run_call(void* /*buffers*/[], void* argument) {
   call->body->run(call->operation);
 }
 
+/// Its workers are paused between runs: while idle they would keep the CPUs from others.
+///
+/// It finds dependencies handle by handle, each under a lock of its own: of two threads that push
+/// operations on {a, b} and {b, a} each may come first on one, and both wait for ever. It takes no
+/// more workers than there are CPUs. A handle takes kilobytes, and so does a task.
 class StarPu final : public Contender {
  public:
-  StarPu() {
+  explicit StarPu(const Settings& settings) : workers_(settings.workers) {
     starpu_conf_init(&config_);
-    config_.ncpus = kWorkers;
+    config_.ncpus = std::min(workers_, static_cast<int>(std::thread::hardware_concurrency()));
     config_.ncuda = config_.nopencl = 0;
     config_.sched_policy_name = "lws";
     if (starpu_init(&config_) != 0) throw std::runtime_error("StarPU does not start");
@@ -39,7 +44,13 @@ class StarPu final : public Contender {
   StarPu(const StarPu&) = delete;
   StarPu& operator=(const StarPu&) = delete;
 
-  std::string name() const override { return "StarPU"; }
+  bool can_run(const Program& program) const override {
+    constexpr int kMostVariables = 100'000;
+    constexpr std::size_t kMostOperations = 200'000;
+    return Contender::can_run(program) && program.variables <= kMostVariables &&
+           program.operations.size() <= kMostOperations && config_.ncpus == workers_;
+  }
+  bool can_hold() const override { return true; }
 
   void prepare(const Program& program) override {
     starpu_resume();
@@ -57,13 +68,32 @@ class StarPu final : public Contender {
 
   Times run(const Body& body) override {
     starpu_resume();
-    const auto start = std::chrono::steady_clock::now();
-    for (std::size_t i = 0; i < calls_.size(); ++i) push(i, body);
-    const auto pushed = std::chrono::steady_clock::now();
-    starpu_task_wait_for_all();
-    const auto end = std::chrono::steady_clock::now();
-    starpu_pause();  // its idle workers would keep the CPUs from the other contenders
-    return {pushed - start, end - start};
+    const Times times = time_run(
+        *program_, {}, [&](std::size_t i) { push(i, body); }, starpu_task_wait_for_all);
+    starpu_pause();
+    return times;
+  }
+
+  Times run_held(const Body& body, const Moments& moments) override {
+    const auto wait = [] {
+      starpu_resume();
+      starpu_task_wait_for_all();
+    };
+    const Times times = time_run(
+        *program_, moments, [&](std::size_t i) { push(i, body); }, wait);
+    starpu_pause();
+    return times;
+  }
+
+  std::vector<std::chrono::nanoseconds> round_trips(const Body& body,
+                                                    const RoundTrips& trips) override {
+    starpu_resume();
+    const auto times = time_round_trips(trips, [&] {
+      push(0, body);
+      starpu_task_wait_for_all();
+    });
+    starpu_pause();
+    return times;
   }
 
  private:
@@ -88,6 +118,7 @@ class StarPu final : public Contender {
     handles_.clear();
   }
 
+  int workers_;
   starpu_conf config_{};
   starpu_codelet codelet_{};
   const Program* program_ = nullptr;
@@ -98,6 +129,8 @@ class StarPu final : public Contender {
 
 }  // namespace
 
-std::unique_ptr<Contender> make_starpu() { return std::make_unique<StarPu>(); }
+std::unique_ptr<Contender> make_starpu(const Settings& settings) {
+  return std::make_unique<StarPu>(settings);
+}
 
 }  // namespace bench::engine

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "programs/body.h"
+#include "programs/program.h"
+
+namespace bench::engine {
+
+/// What a contender is made with.
+struct Settings {
+  int workers = 2;  ///< beside the threads that push
+  /// So many operations are pushed and have not ended, at most; for runtimes that have a bound.
+  std::size_t max_pending = 65536;
+};
+
+/// How long a program took, from the first push.
+struct Times {
+  std::chrono::nanoseconds submit{0};  ///< until the last push has returned
+  std::chrono::nanoseconds total{0};   ///< until the last operation has ended
+};
+
+/// Called at the moments of a run that their names tell, by the thread that makes the run; the
+/// times do not count them.
+struct Moments {
+  std::function<void()> before_pushes = {};
+  std::function<void()> after_pushes = {};
+};
+
+/// Pushes one operation and waits for it, so many times.
+struct RoundTrips {
+  std::size_t count = 0;
+  std::chrono::microseconds pause{0};     ///< before each
+  std::function<void()> after_each = {};  ///< the times do not count it
+};
+
+/// A runtime that runs programs.
+class Contender {
+ public:
+  Contender() = default;
+  virtual ~Contender() = default;
+  Contender(const Contender&) = delete;
+  Contender& operator=(const Contender&) = delete;
+
+  /// Whether it can be given `program` as it is. Where that is false its file says why.
+  virtual bool can_run(const Program& program) const {
+    return program.pushers == 1 && program.devices == 0;
+  }
+  /// Whether it can take a whole program before its first operation runs.
+  virtual bool can_hold() const { return false; }
+
+  /// Makes whatever of `program` can be made ahead of time and used again: variables and handles,
+  /// not dependencies. `program` outlives the next calls of the functions below.
+  virtual void prepare(const Program& program) = 0;
+  /// Pushes every operation of the prepared program, in order, and waits for all of them.
+  virtual Times run(const Body& body) = 0;
+  /// The same, but nothing runs before the last push has returned. Needs can_hold().
+  virtual Times run_held(const Body& /*body*/, const Moments& /*moments*/) {
+    throw std::logic_error("this contender cannot hold operations back");
+  }
+  /// Pushes the first operation of the prepared program, and waits for it, again and again.
+  virtual std::vector<std::chrono::nanoseconds> round_trips(const Body& body,
+                                                            const RoundTrips& trips) = 0;
+};
+
+}  // namespace bench::engine

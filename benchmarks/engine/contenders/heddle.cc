@@ -1,0 +1,113 @@
+#include <mutex>
+#include <string>
+
+#include <heddle/engine.h>
+
+#include "contenders/contenders.h"
+#include "contenders/gate.h"
+#include "contenders/timing.h"
+
+namespace bench::engine {
+namespace {
+
+/// The devices are those of the process, and are made before its first engine.
+void make_devices() {
+  static std::once_flag once;
+  std::call_once(once, [] { ::heddle::configure({.gpus = "sim:" + std::to_string(kGpus)}); });
+}
+
+::heddle::Lane lane_of(const Operation& operation) {
+  switch (operation.lane) {
+    case Lane::kCompute:
+      return ::heddle::Lane::kCompute;
+    case Lane::kCopyIn:
+      return ::heddle::Lane::kCopyIn;
+    case Lane::kCopyOut:
+      return ::heddle::Lane::kCopyOut;
+    case Lane::kComm:
+      return ::heddle::Lane::kComm;
+  }
+  return ::heddle::Lane::kCompute;
+}
+
+/// Beside the workers the lanes and the devices that a program uses have threads of their own.
+class Heddle final : public Contender {
+ public:
+  explicit Heddle(const Settings& settings)
+      : workers_(settings.workers),
+        engine_({.cpu_workers = settings.workers, .max_pending = settings.max_pending}) {}
+
+  bool can_run(const Program& /*program*/) const override { return true; }
+  bool can_hold() const override { return true; }
+
+  void prepare(const Program& program) override {
+    program_ = &program;
+    arguments_.clear();
+    std::vector<::heddle::Var> variables;
+    for (int i = 0; i < program.variables; ++i) variables.push_back(engine_.new_variable());
+    for (const Operation& operation : program.operations) {
+      Arguments& arguments = arguments_.emplace_back();
+      for (const int v : operation.reads) {
+        arguments.reads.push_back(variables[static_cast<std::size_t>(v)]);
+      }
+      for (const int v : operation.writes) {
+        arguments.writes.push_back(variables[static_cast<std::size_t>(v)]);
+      }
+      arguments.options.lane = lane_of(operation);
+      if (operation.device != kCpu) {
+        arguments.options.device = ::heddle::Device::gpu(operation.device);
+      }
+    }
+  }
+
+  Times run(const Body& body) override {
+    return time_run(
+        *program_, {}, [&](std::size_t i) { push(i, body); }, [&] { engine_.wait_for_all(); });
+  }
+
+  Times run_held(const Body& body, const Moments& moments) override {
+    Gate gate(workers_);
+    for (int i = 0; i < workers_; ++i) engine_.push([&gate] { gate.block(); }, {}, {});
+    gate.wait_for_workers();
+    const auto wait = [&] {
+      gate.open();
+      engine_.wait_for_all();
+    };
+    return time_run(
+        *program_, moments, [&](std::size_t i) { push(i, body); }, wait);
+  }
+
+  std::vector<std::chrono::nanoseconds> round_trips(const Body& body,
+                                                    const RoundTrips& trips) override {
+    return time_round_trips(trips, [&] {
+      push(0, body);
+      engine_.wait_for_var(arguments_[0].writes[0]);
+    });
+  }
+
+ private:
+  struct Arguments {
+    std::vector<::heddle::Var> reads;
+    std::vector<::heddle::Var> writes;
+    ::heddle::PushOptions options;
+  };
+
+  void push(std::size_t i, const Body& body) {
+    const Arguments& arguments = arguments_[i];
+    engine_.push([&body, i] { body.run(i); }, arguments.reads, arguments.writes, arguments.options);
+  }
+
+  int workers_;
+  ::heddle::Engine engine_;
+  const Program* program_ = nullptr;
+  std::vector<Arguments> arguments_;
+};
+
+}  // namespace
+
+std::unique_ptr<Contender> make_heddle(const Settings& settings) {
+  make_devices();
+  return std::make_unique<Heddle>(settings);
+}
+
+}  // namespace bench::engine

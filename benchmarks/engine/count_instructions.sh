@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# Counts with callgrind what a push takes, and what a worker does from one operation's callable to
+# the next: instructions that are executed, which do not depend on how busy the machine is. One
+# worker, and all pushes before it starts. Compares the counts with those of a baseline.
+set -euo pipefail
+
+root=$(dirname "$(readlink -f "$0")")/../..
+program=$root/build/default/benchmarks/bench_engine
+baseline=$root/benchmarks/results/instructions.json
+operations=4096
+most_percent=10
+cases=(independent chain "one write, 63 reads" binary stencil)
+
+usage() {
+  cat <<END
+usage: count_instructions.sh [--write] [--program FILE] [--baseline FILE]
+
+  --write          write the counts as the new baseline instead of comparing them
+  --program FILE   the bench_engine to run (default: that of build/default)
+  --baseline FILE  default: benchmarks/results/instructions.json
+
+Fails if a count is more than $most_percent % above the baseline's. Without valgrind nothing is
+counted, which is no failure.
+END
+}
+
+fail() {
+  echo "count_instructions.sh: $*" >&2
+  exit 1
+}
+
+# instructions_before MARK FILE…: those that callgrind counted from the mark before to this one.
+instructions_before() {
+  local mark=$1 file
+  shift
+  file=$(grep -l "^desc: Trigger: --dump-before=bench_mark_$mark\$" "$@") ||
+    fail "callgrind did not see bench_mark_$mark"
+  awk '/^(totals|summary):/ { print $2; exit }' "$file"
+}
+
+# count CASE: prints the instructions per push and per end.
+count() {
+  local name=$1 pushes ends
+  rm -f "$scratch"/*
+  valgrind --quiet --tool=callgrind --callgrind-out-file="$scratch/out" \
+    --dump-before='bench_mark_*' \
+    "$program" --count "$name" --operations "$operations" >"$scratch/log" 2>&1 ||
+    fail "$name: $(cat "$scratch/log")"
+  pushes=$(instructions_before pushes_end "$scratch"/out.*)
+  ends=$(instructions_before ends_end "$scratch"/out.*)
+  ((pushes > operations && ends > operations)) || fail "$name: nothing was counted"
+  echo $((pushes / operations)) $((ends / operations))
+}
+
+# row CASE METRIC COUNT: as a row of the file.
+row() {
+  printf '  {"case": "%s", "contender": "heddle", "metric": "%s", ' "$1" "$2"
+  printf '"median": %d, "p10": %d, "p90": %d}' "$3" "$3" "$3"
+}
+
+# baseline_of CASE METRIC: its count, or nothing.
+baseline_of() {
+  [[ -f $baseline ]] || return 0
+  sed -n "s/.*\"case\": \"$1\", .*\"metric\": \"$2\", \"median\": \([0-9]*\).*/\1/p" "$baseline"
+}
+
+# report CASE METRIC COUNT: prints it beside the baseline's, and keeps its row.
+report() {
+  local before percent=""
+  before=$(baseline_of "$1" "$2")
+  rows+=("$(row "$@")")
+  if [[ -n $before ]]; then
+    (($3 * 100 <= before * (100 + most_percent))) || too_many+=("$1: $2")
+    percent=$(awk "BEGIN { printf \"%+.1f %%\", 100 * ($3 / $before - 1) }")
+  fi
+  printf '%-22s %-24s %8d %10s %8s\n' "$1" "$2" "$3" "${before:--}" "$percent"
+}
+
+write_baseline() {
+  local commit model separator=""
+  commit=$(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown)
+  model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+  {
+    printf '{"bench": "instructions",\n "commit": "%s",\n "machine": "%s, %d CPUs",\n "rows": [' \
+      "$commit" "${model:-unknown CPU}" "$(nproc)"
+    for line in "${rows[@]}"; do
+      printf '%s\n%s' "$separator" "$line"
+      separator=,
+    done
+    printf '\n ]}\n'
+  } >"$baseline"
+  echo "written: $baseline"
+}
+
+write=false
+while (($#)); do
+  case "$1" in
+    --write) write=true ;;
+    --program) program=${2:?$1 needs a file} && shift ;;
+    --baseline) baseline=${2:?$1 needs a file} && shift ;;
+    -h | --help) usage && exit 0 ;;
+    *) usage >&2 && exit 2 ;;
+  esac
+  shift
+done
+
+command -v valgrind >/dev/null || {
+  echo "count_instructions.sh: skipped, valgrind is not installed"
+  exit 0
+}
+[[ -x $program ]] || fail "$program is not there: ./bootstrap.sh build makes it"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+rows=()
+too_many=()
+printf '%-22s %-24s %8s %10s %8s\n' case metric count baseline change
+for name in "${cases[@]}"; do
+  counts=$(count "$name")
+  read -r pushes ends <<<"$counts"
+  report "$name" "instructions per push" "$pushes"
+  report "$name" "instructions per end" "$ends"
+done
+if "$write"; then
+  write_baseline
+elif [[ ! -f $baseline ]]; then
+  echo "no baseline to compare with; --write makes one"
+elif ((${#too_many[@]})); then
+  printf 'more than %d %% above the baseline: %s\n' "$most_percent" "${too_many[@]}" >&2
+  exit 1
+fi

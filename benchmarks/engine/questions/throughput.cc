@@ -1,0 +1,25 @@
+// What an empty operation costs, from the first push to the last end, while the workers run what
+// has been pushed already.
+
+#include "questions/per_operation.h"
+#include "questions/questions.h"
+
+namespace bench::engine {
+
+void throughput(const Options& options, Sheet& sheet) {
+  Lineup lineup(options);
+  std::vector<MakeProgram> programs(kPlainPrograms.begin(), kPlainPrograms.end());
+  programs.insert(programs.end(),
+                  {binary_from_two_threads, four_lanes, fan_out_to_two, fan_out_to_four});
+  for (const MakeProgram make : programs) {
+    const Program program = make(options.operations);
+    if (!begins(options, program.name)) continue;
+    const Race race = lineup.race(program, Start::kAtOnce, options.runs);
+    sheet.add(program.name, "ns per push", race,
+              [&](const Times& times) { return per_operation(times.submit, program); });
+    sheet.add_with_ratios(program.name, "ns per operation", race,
+                          [&](const Times& times) { return per_operation(times.total, program); });
+  }
+}
+
+}  // namespace bench::engine
