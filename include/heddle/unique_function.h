@@ -89,9 +89,11 @@ class UniqueFunction<Result(Args...)> {
       if (detail::is_null_callable(fn)) return;
     }
     if constexpr (fits_inline<Stored>()) {
+      if constexpr (std::is_trivially_copyable_v<Stored>) std::memset(buffer_, 0, kInlineSize);
       ::new (static_cast<void*>(buffer_)) Stored(std::forward<Fn>(fn));
       table_ = &kInlineTable<Stored>;
     } else {
+      std::memset(buffer_, 0, kInlineSize);
       ::new (static_cast<void*>(buffer_))
           Stored*(detail::new_callable<Stored>(std::forward<Fn>(fn)));
       table_ = &kHeapTable<Stored>;
