@@ -23,7 +23,9 @@ struct NaiveEngine::Completed final : AsyncState {
   std::exception_ptr wait() {
     std::unique_lock lock(mutex_);
     ended_.wait(lock, [this] { return is_ended_; });
-    return error_;
+    // Moved: the completing thread, which may let go of this object last, must not destroy an
+    // exception that others read.
+    return std::move(error_);
   }
   bool ended_already() {
     const std::lock_guard lock(mutex_);
