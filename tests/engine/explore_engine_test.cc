@@ -29,7 +29,6 @@ using std::chrono::seconds;
 using support::Counter;
 using support::ForeignThread;
 using support::Gate;
-using support::Log;
 
 EngineOptions limited(EngineOptions options, std::size_t max_pending) {
   options.max_pending = max_pending;

@@ -1,13 +1,14 @@
-#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <vector>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
@@ -24,7 +25,6 @@ namespace {
 using Catch::Matchers::Contains;
 using support::Counter;
 using support::Gate;
-using support::Log;
 
 TEST_CASE("an engine with an option out of range is refused with its name, value and range") {
   HEDDLE_FOR_EACH(configuration, every_engine);

@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <cstdint>
 #include <map>
-#include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
