@@ -192,8 +192,8 @@ class BigProgram {
       wait_for(vars_[i % vars_.size()]);
       for (const Var& var : vars_) engine_.clear_error(var);
     }
-    for (const Var& var : vars_) {
-      engine_.delete_variable(var, [this, number = var.name().size()] { log_.add(number); });
+    for (std::uint64_t i = 0; i < vars_.size(); ++i) {
+      engine_.delete_variable(vars_[i], [this, i] { log_.add(10000 + i); });
     }
     try {
       engine_.wait_for_all();
