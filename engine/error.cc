@@ -51,7 +51,8 @@ std::string describe(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& exception) {
-    return exception.what();
+    const char* const text = exception.what();
+    return text != nullptr ? text : "unknown exception";
   } catch (...) {
     return "unknown exception";
   }

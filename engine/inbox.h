@@ -10,57 +10,69 @@
 namespace heddle::detail {
 
 /// What many threads leave for a WorkerPool: a ring of places, so that who takes from it knows the
-/// addresses of several nodes at once and can have them fetched together.
+/// addresses of several nodes at once and can have them fetched together, and reads lines that who
+/// puts writes, but hardly ever the other way round.
 ///
-/// Thread safety: put() and empty() may be called from any thread; take_all() under the pool's
-/// lock.
+/// Thread safety: put() and empty() may be called from any thread; is_first() by who has put;
+/// take_all() under the pool's lock.
 ///
 /// Invariants:
 ///  - The numbers from taken_ to put_ - 1, at most kSize, are places that were given to somebody
-///    who puts; places_[n % kSize] is null until that has put its node there.
+///    who puts; places_[n % kSize] is marked with lap(n) from when that has put its node there.
+///  - known_taken_ is an older value of taken_.
 ///  - put_ and taken_ are sequentially consistent, and who puts reads taken_ after it has raised
-///    put_: who takes the nodes before and then finds the inbox empty makes it kFirst.
+///    put_: who takes the nodes before and then finds the inbox empty makes is_first() true.
 class Inbox {
  public:
   static constexpr std::size_t kSize = 256;
+  static constexpr std::size_t kFull = static_cast<std::size_t>(-1);
 
-  enum class Put : std::uint8_t { kFull, kFirst, kFurther };
-
-  /// Does nothing if the inbox is full. kFirst: all that came before has been taken.
-  Put put(ReadyNode& node) {
+  /// The number of the node's place, or kFull and nothing is done.
+  std::size_t put(ReadyNode& node) {
     std::size_t number = put_.load(std::memory_order_relaxed);
     do {
-      if (number - taken_.load() >= kSize) return Put::kFull;
+      if (number - known_taken_.load(std::memory_order_relaxed) < kSize) continue;
+      known_taken_.store(taken_.load(), std::memory_order_relaxed);
+      if (number - known_taken_.load(std::memory_order_relaxed) >= kSize) return kFull;
     } while (!put_.compare_exchange_weak(number, number + 1));
-    places_[number % kSize].store(&node, std::memory_order_release);
-    return taken_.load() == number ? Put::kFirst : Put::kFurther;
+    places_[number % kSize].store(reinterpret_cast<std::uintptr_t>(&node) | lap(number),
+                                  std::memory_order_release);
+    return number;
   }
+
+  /// True if all that came before the node with this number has been taken.
+  bool is_first(std::size_t number) const { return taken_.load() == number; }
 
   bool empty() const { return put_.load() == taken_.load(); }
 
   /// Calls `take` for the nodes, first come first, up to the first that is still being put.
   template <class Take>
   void take_all(Take&& take) {
-    std::size_t number = taken_.load(std::memory_order_relaxed);
-    const std::size_t end = put_.load();
-    if (number == end) return;
-    for (std::size_t i = number; i != end; ++i) {
-      __builtin_prefetch(places_[i % kSize].load(std::memory_order_relaxed), 1);
+    const std::size_t begin = taken_.load(std::memory_order_relaxed);
+    const std::size_t put = put_.load();
+    std::size_t end = begin;
+    while (end != put) {
+      const std::uintptr_t place = places_[end % kSize].load(std::memory_order_acquire);
+      if ((place & 1U) != lap(end)) break;
+      __builtin_prefetch(node_in(place), 1);
+      ++end;
     }
-    for (; number != end; ++number) {
-      std::atomic<ReadyNode*>& place = places_[number % kSize];
-      ReadyNode* const node = place.load(std::memory_order_acquire);
-      if (node == nullptr) break;
-      place.store(nullptr, std::memory_order_relaxed);
-      take(*node);
+    for (std::size_t i = begin; i != end; ++i) {
+      take(*node_in(places_[i % kSize].load(std::memory_order_relaxed)));
     }
-    taken_.store(number);
+    if (end != begin) taken_.store(end);
   }
 
  private:
+  static std::uintptr_t lap(std::size_t number) { return ~(number / kSize) & 1U; }
+  static ReadyNode* node_in(std::uintptr_t place) {
+    return reinterpret_cast<ReadyNode*>(place & ~std::uintptr_t{1});  // NOLINT: as it was put
+  }
+
   alignas(64) std::atomic<std::size_t> put_{0};
+  std::atomic<std::size_t> known_taken_{0};
   alignas(64) std::atomic<std::size_t> taken_{0};
-  alignas(64) std::array<std::atomic<ReadyNode*>, kSize> places_{};
+  alignas(64) std::array<std::atomic<std::uintptr_t>, kSize> places_{};
 };
 
 }  // namespace heddle::detail

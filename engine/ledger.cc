@@ -233,6 +233,7 @@ bool Ledger::begin_wait(VarState* var, bool reads_too, Waiter& waiter, ReadyList
     waiter.poison = var->poison;
     return false;
   }
+  var_waiters_.fetch_add(1);
   collect_locked(ready);  // what was posted before it was awaited
   if (stopped_) tracker_.stop_waiters();
   return true;
@@ -246,8 +247,9 @@ bool Ledger::begin_wait_for_all(Waiter& waiter, ReadyList& ready) {
   return true;
 }
 
-void Ledger::end_wait() {
+void Ledger::end_wait(bool for_var) {
   const std::lock_guard lock(lock_);  // who woke the waiter does not touch it any more
+  if (for_var) var_waiters_.fetch_sub(1);
 }
 
 void Ledger::stop_waiters() {

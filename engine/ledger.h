@@ -68,7 +68,7 @@ class Ledger {
   bool try_admit(ReadyList& ready, bool forced);
   void give_back_place();
 
-  /// True if collect() must be called at once.
+  /// True if somebody waits for the operation, so that collect() must be called.
   bool post(Mailbox& mailbox, Operation& op, ReadyList& ready);
   /// Takes note of what is posted.
   void collect(ReadyList& ready);
@@ -76,6 +76,8 @@ class Ledger {
   bool is_uncovered(const Operation& op) const {
     return op.generation >= generations_.first_uncovered();
   }
+  /// True if a thread, and not just an operation, waits for others to end.
+  bool is_urgent() const { return limit_.has_line() || var_waiters_.load() != 0; }
   /// Ends `op` here and now. Its place stays taken if `keeps_place`.
   void end(Operation& op, ReadyList& ready, bool keeps_place = false);
 
@@ -93,7 +95,7 @@ class Ledger {
   /// wait end_wait() must be called. Throws EngineStopped after stop_waiters().
   bool begin_wait(VarState* var, bool reads_too, Waiter& waiter, ReadyList& ready);
   bool begin_wait_for_all(Waiter& waiter, ReadyList& ready);
-  void end_wait();
+  void end_wait(bool for_var);
   /// Wakes every waiting thread: nothing further will end.
   void stop_waiters();
 
@@ -128,6 +130,7 @@ class Ledger {
   PendingLimit limit_;
   std::array<std::uint64_t, 4> ended_{};  ///< by Outcome
   std::vector<std::unique_ptr<Operation[]>> slabs_;
+  alignas(64) std::atomic<int> var_waiters_{0};  ///< written under the lock
 };
 
 }  // namespace heddle::detail

@@ -1,8 +1,11 @@
 #include "engine/make_engine.h"
 
+#include <algorithm>
 #include <stdexcept>
+#include <string>
 
 #include "engine/base/cpus.h"
+#include "engine/explore_engine.h"
 #include "engine/naive_engine.h"
 #include "engine/runtime.h"
 #include "engine/threaded_engine.h"
@@ -12,7 +15,10 @@ namespace {
 
 EngineOptions resolve(EngineOptions options) {
   check_engine_options(options);
-  if (options.cpu_workers == 0) options.cpu_workers = base::usable_cpus();
+  if (options.cpu_workers != 0) return options;
+  options.cpu_workers = base::usable_cpus();
+  // Whether there is one worker or more changes a schedule, which must not depend on the machine.
+  if (options.kind == EngineKind::kExplore) options.cpu_workers = std::max(options.cpu_workers, 2);
   return options;
 }
 
@@ -27,11 +33,11 @@ std::shared_ptr<EngineCore> make_engine(const EngineOptions& given) {
     case EngineKind::kPooled:
       return std::make_shared<ThreadedEngine>(options);
     case EngineKind::kExplore:
-      break;
+      return std::make_shared<ExploreEngine>(options);
   }
-  throw std::invalid_argument(
-      "[EngineOptions] kind is not one that this version has: expected "
-      "kThreaded, kPooled or kNaive");
+  throw std::invalid_argument("[EngineOptions] kind is " +
+                              std::to_string(static_cast<int>(options.kind)) +
+                              ": expected kThreaded, kPooled, kNaive or kExplore");
 }
 
 }  // namespace heddle::detail

@@ -33,6 +33,7 @@ LaneQueue& Router::make(Device device, Lane lane) {
     const int window = lane == Lane::kCompute ? options.compute_window : options.copy_window;
     streams_.push_back(
         std::make_unique<StreamLane>(engine_, device, lane, cpu_pool(Lane::kCompute), window));
+    size_.fetch_add(1);
     queue.store(streams_.back().get());
   }
   return *queue.load();
@@ -49,6 +50,7 @@ WorkerPool& Router::cpu_pool(Lane lane) {
     const bool spins = lane == Lane::kCompute && threads <= base::usable_cpus();
     pools_.push_back(std::make_unique<WorkerPool>(
         engine_, name, threads, spins ? WorkerPool::Idle::kSpin : WorkerPool::Idle::kSleep));
+    size_.fetch_add(1);
     queue.store(pools_.back().get());
   }
   return static_cast<WorkerPool&>(*queue.load());

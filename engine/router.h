@@ -27,6 +27,8 @@ class Router {
   explicit Router(ThreadedEngine& engine) : engine_(engine) {}
   /// Throws if a thread or a stream cannot be made.
   LaneQueue& find(Device device, Lane lane);
+  /// Number of queues made.
+  int size() const { return size_.load(std::memory_order_relaxed); }
   /// Ends all threads. Every queue must be empty and stay so.
   void stop();
 
@@ -39,6 +41,7 @@ class Router {
   WorkerPool& cpu_pool(Lane lane);
 
   ThreadedEngine& engine_;
+  std::atomic<int> size_{0};
   Row cpu_{};
   std::array<std::atomic<Row*>, kMaxGpus> gpus_{};
 

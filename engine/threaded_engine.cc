@@ -211,17 +211,18 @@ void ThreadedEngine::call_async(Operation& op, RunContext& context) {
   }
 }
 
-void ThreadedEngine::after_callable(Operation& op, ReadyList& ready, Mailbox* mailbox) {
+bool ThreadedEngine::after_callable(Operation& op, ReadyList& ready, Mailbox* mailbox) {
   if (op.is(Operation::kAsync)) {
     if (op.extras->parts.fetch_sub(1) == 1) finish(op, ready);
   } else if (op.is(Operation::kOnStream)) {
     if (ledger_.may_end(op)) finish(op, ready);
   } else if (mailbox != nullptr) {
     settle(op);
-    if (ledger_.post(*mailbox, op, ready)) ledger_.collect(ready);
+    return ledger_.post(*mailbox, op, ready);
   } else {
     finish(op, ready);
   }
+  return false;
 }
 
 void ThreadedEngine::finish(Operation& op, ReadyList& ready) {
@@ -269,9 +270,9 @@ void ThreadedEngine::keep_record(const Operation& op) {
   trace_.add(std::move(record));
 }
 
-void ThreadedEngine::wait(Waiter& waiter) {
+void ThreadedEngine::wait(Waiter& waiter, bool for_var) {
   const Waiter::State state = waiter.wait([this] { collect(); });
-  ledger_.end_wait();
+  ledger_.end_wait(for_var);
   if (state == Waiter::State::kStopped) {
     throw EngineStopped("the engine was shut down before what was waited for had ended");
   }
@@ -283,7 +284,7 @@ void ThreadedEngine::wait_for_var(VarState* var, bool reads_too) {
     Ready ready(*this);
     return ledger_.begin_wait(var, reads_too, waiter, ready.list);
   }();
-  if (waits) wait(waiter);
+  if (waits) wait(waiter, /*for_var=*/true);
   if (waiter.poison == nullptr) return;
   errors_.mark_reported(*waiter.poison);
   raise(*waiter.poison);
@@ -295,7 +296,7 @@ void ThreadedEngine::wait_for_all() {
     Ready ready(*this);
     return ledger_.begin_wait_for_all(waiter, ready.list);
   }();
-  if (waits) wait(waiter);
+  if (waits) wait(waiter, /*for_var=*/false);
   errors_.raise_all();
   if (any_cancelled_.load()) {
     throw EngineStopped("operations were cancelled: the engine was shut down");

@@ -44,11 +44,14 @@ class ThreadedEngine final : public EngineCore {
   // For the queues.
   Ledger& ledger() { return ledger_; }
   bool tracing() const { return trace_.enabled(); }
+  /// All operations so far have gone to the same queue.
+  bool is_only_queue() const { return router_.size() == 1; }
   /// Runs the callable of `op`, or skips it, and destroys the callable. Does not throw.
   void execute(Operation& op);
   /// After execute(): ends `op` unless its Completion or its issuer has to. It is gone then. What
-  /// becomes ready is added to `ready`. A worker posts the operation in its mailbox.
-  void after_callable(Operation& op, ReadyList& ready, Mailbox* mailbox = nullptr);
+  /// becomes ready is added to `ready`. A worker posts the operation in its mailbox; true if
+  /// somebody waits for what it has posted, so that Ledger::collect() must be called.
+  bool after_callable(Operation& op, ReadyList& ready, Mailbox* mailbox = nullptr);
   /// Ends `op`, which is gone then.
   void finish(Operation& op, ReadyList& ready);
   /// Gives every operation of `ready` to its queue.
@@ -62,7 +65,7 @@ class ThreadedEngine final : public EngineCore {
 
   Route route(const Submission& submission);
   void wait_for_room();
-  void wait(Waiter& waiter);
+  void wait(Waiter& waiter, bool for_var);
   void call_async(Operation& op, RunContext& context);
   /// Decides how `op` has ended and what it leaves in its variables.
   void settle(Operation& op);

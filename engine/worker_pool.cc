@@ -13,8 +13,14 @@ namespace {
 /// As long as it takes to wake a thread: who sleeps sooner pays more than it saves.
 constexpr std::chrono::microseconds kSpin{20};
 
+/// So much work in the queue that what has come since can wait, unless it is urgent.
+constexpr std::size_t kEnough = 4;
+
 /// Longest pause between two looks, in pauses of the CPU: each look costs who pushes a cache miss.
 constexpr int kMaxPauses = 32;
+
+/// How long an end may wait to be taken note of while every worker is busy, in ns.
+constexpr std::int64_t kMaxDeferral = 3000;
 
 /// What running an operation takes beside its node.
 void fetch(const ReadyNode& node) {
@@ -22,6 +28,10 @@ void fetch(const ReadyNode& node) {
   __builtin_prefetch(line + 64, 1);
   __builtin_prefetch(line + 128, 1);
 }
+
+/// How long a worker that is faster than who pushes lets operations come before it looks again, in
+/// pauses of the CPU: each look takes lines from the pusher.
+constexpr int kLetCome = 16;
 
 /// Operations that a worker may run ahead of its batch.
 constexpr std::uint64_t kMaxKept = ReadyQueue::kPatience;
@@ -73,16 +83,16 @@ bool WorkerPool::is_urgent(int priority, std::uint64_t sequence) const {
 void WorkerPool::put(ReadyNode& node) {
   const int priority = node.priority;
   const std::uint64_t sequence = node.sequence;
-  const Inbox::Put how = inbox_.put(node);
+  const std::size_t number = inbox_.put(node);
   bool wakes = false;
-  if (how == Inbox::Put::kFull) {
+  if (number == Inbox::kFull) {
     const std::lock_guard lock(mutex_);
     empty_inbox();
     queue_.push(node);
     wakes = claim_sleeper();
   }
   if (is_urgent(priority, sequence)) urgent_.fetch_add(1);
-  if (how == Inbox::Put::kFirst && sleeping_.load() != 0) {
+  if (number != Inbox::kFull && sleeping_.load() != 0 && inbox_.is_first(number)) {
     const std::lock_guard lock(mutex_);
     wakes = claim_sleeper();
   }
@@ -145,10 +155,15 @@ ReadyNode* WorkerPool::from_batch(Worker& me) {
 
 ReadyNode* WorkerPool::take(Worker& me) {
   const bool exact = workers_.size() == 1;
-  me.urgent = urgent_.load();
+  const std::uint32_t urgent = urgent_.load();
   // Until the batch is known whatever comes may have to go first.
   if (exact) batched_sequence_.store(std::numeric_limits<std::uint64_t>::max());
-  empty_inbox();
+  if (exact || queue_.size() < kEnough || urgent != looked_) {
+    looked_ = urgent;
+    empty_inbox();
+  }
+  me.urgent = urgent;
+  me.is_fed = queue_.size() < kEnough && !queue_.empty();
   ReadyNode* const first = queue_.pop();
   // Few, so that something is left for each of the others also if these take long.
   const std::size_t count =
@@ -187,9 +202,29 @@ ReadyNode* WorkerPool::steal(const Worker& me) {
   return nullptr;
 }
 
+bool WorkerPool::may_defer(const Worker& me) {
+  if (workers_.size() == 1 || !engine_.is_only_queue() || engine_.ledger().is_urgent())
+    return false;
+  if (me.next == me.count && !has_work()) return false;  // it is idle next
+  if (deferred_since_.load(std::memory_order_relaxed) == 0) deferred_since_.store(now_ns());
+  return searching_.load() == 0 && sleeping_.load() == 0;
+}
+
+void WorkerPool::collect_deferred() {
+  if (deferred_since_.exchange(0) != 0) engine_.collect();
+}
+
 ReadyNode* WorkerPool::next(Worker& me) {
+  const std::int64_t deferred_since = deferred_since_.load(std::memory_order_relaxed);
+  if (deferred_since != 0 && now_ns() - deferred_since > kMaxDeferral) collect_deferred();
   if (ReadyNode* const node = from_batch(me)) return node;
+  if (me.is_fed && idle_ == Idle::kSpin && !engine_.ledger().is_urgent()) let_come();
   return search(me);
+}
+
+void WorkerPool::let_come() const {
+  if (has_queue_.load(std::memory_order_relaxed)) return;
+  for (int i = 0; i < kLetCome; ++i) base::cpu_relax();
 }
 
 ReadyNode* WorkerPool::search(Worker& me) {
@@ -211,7 +246,9 @@ ReadyNode* WorkerPool::search(Worker& me) {
     if (!has_spun || !has_collected) {
       if (!std::exchange(searching, true)) searching_.fetch_add(1);
       lock.unlock();
-      if (!std::exchange(has_spun, true)) {
+      if (deferred_since_.load() != 0) {
+        collect_deferred();
+      } else if (!std::exchange(has_spun, true)) {
         spin();
       } else {
         has_collected = true;
@@ -269,7 +306,8 @@ void WorkerPool::run(Worker& me, ReadyNode& first) {
     if (engine_.ledger().is_uncovered(op)) engine_.collect();
     ReadyList ready;
     engine_.execute(op);
-    engine_.after_callable(op, ready, &me.mailbox);
+    const bool is_awaited = engine_.after_callable(op, ready, &me.mailbox);
+    if (is_awaited && !may_defer(me)) engine_.ledger().collect(ready);
     Operation* const mine = ready.take_first_of(*this);
     engine_.dispatch(ready);
     node = mine != nullptr ? keep_or_queue(me, *mine) : nullptr;

@@ -39,6 +39,13 @@ class ThreadedEngine;
 ///  - A node is in the inbox, in the queue, in one element of one batch, or running. Whoever
 ///    exchanges it out of a batch has it: its worker or, when that is busy, another one that found
 ///    nothing else.
+///  - While every worker is busy nothing that becomes ready could start, so ends that others wait
+///  for
+///    are taken note of some at a time: who defers that says so in deferred_since_ before it looks
+///    whether a worker is idle; an idle worker counts itself in searching_ before it looks there
+///    (both sequentially consistent), and a busy one looks before each operation. Only where no
+///    other queue could run what becomes ready, and where several workers make the order of equals
+///    free.
 ///  - What is in a batch goes before what is in the queue, but for what became ready later. If the
 ///    order asks for that to run first, urgent_ is raised, and every worker that took its batch
 ///    before returns what is left of it. For equal priorities that is done with one worker only.
@@ -76,6 +83,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
     std::size_t count = 0;
     std::uint32_t urgent = 0;  ///< urgent_ when the batch was taken
     std::uint64_t kept = 0;    ///< operations run ahead of the batch
+    bool is_fed = false;       ///< it found work at its last look, but little
     Mailbox& mailbox;          ///< for the operations that it ends
     std::thread thread;
   };
@@ -85,6 +93,9 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   /// The node that the ended one has made ready and that runs next, or null.
   ReadyNode* keep_or_queue(Worker& me, Operation& op);
   ReadyNode* next(Worker& me);
+  /// True if what this worker has posted, though somebody waits for it, may be taken note of later.
+  bool may_defer(const Worker& me);
+  void collect_deferred();
   ReadyNode* from_batch(Worker& me);
   void return_batch(Worker& me);
   ReadyNode* search(Worker& me);
@@ -92,6 +103,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyNode* take(Worker& me);
   bool has_work() const { return !inbox_.empty() || has_queue_.load(); }
   void spin() const;
+  void let_come() const;
   void sleep(std::unique_lock<base::SpinLock>& lock);
   void put(ReadyNode& node);
   void empty_inbox();
@@ -109,18 +121,22 @@ class WorkerPool final : public LaneQueue, public device::Executor {
 
   alignas(64) base::SpinLock mutex_;
   ReadyQueue queue_;
+  std::uint32_t looked_ = 0;  ///< urgent_ when the inbox was emptied last
 
-  // Written under mutex_, read without.
+  // Written under mutex_, read without. Who puts reads only what seldom changes.
   alignas(64) std::atomic<bool> has_queue_{false};  ///< something is in queue_
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint32_t> searching_{0};
-  std::atomic<std::uint32_t> sleeping_{0};
   std::atomic<std::uint32_t> woken_{0};  ///< of the searching ones, those still to wake up
   std::atomic<std::uint32_t> wakes_{0};
+  alignas(64) std::atomic<std::uint32_t> sleeping_{0};
   std::atomic<std::uint32_t> urgent_{0};
   /// Of the node that went into a batch last. Nothing is urgent before the first.
   std::atomic<int> batched_priority_{std::numeric_limits<int>::max()};
   std::atomic<std::uint64_t> batched_sequence_{0};
+
+  /// When the oldest end that is not taken note of was deferred; 0: there is none.
+  alignas(64) std::atomic<std::int64_t> deferred_since_{0};
 
   alignas(64) base::SpinLock items_lock_;
   std::vector<std::unique_ptr<StreamItem>> free_items_;  ///< guarded by it

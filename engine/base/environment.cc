@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <ostream>
 #include <stdexcept>
 #include <string_view>
@@ -63,15 +64,21 @@ bool store_watchdog(std::string_view text, Environment& into) {
   return into.watchdog.has_value();
 }
 
+bool store_seed(std::string_view text, Environment& into) {
+  into.seed = parse_integer<std::uint64_t>(text, 0, std::numeric_limits<std::uint64_t>::max());
+  return into.seed.has_value();
+}
+
 bool store_kvstore_algorithm(std::string_view text, Environment& into) {
   into.kvstore_algorithm = text;
   return text == "auto";
 }
 
-constexpr std::array<Variable, 10> kVariables = {{
+constexpr std::array<Variable, 11> kVariables = {{
     {"HEDDLE_ENGINE", "threaded, pooled, naive or explore",
      "Kind of the default engine. threaded (default): workers or a stream per device and lane. "
-     "pooled: one pool of workers for all CPU work. naive: each operation runs inside push.",
+     "pooled: one pool of workers for all CPU work. naive: each operation runs inside push. "
+     "explore: waits run the operations, in an order that HEDDLE_SEED chooses.",
      store_kind},
     {"HEDDLE_CPU_WORKERS", "an integer from 0 to 1024",
      "Threads that compute on the CPU. 0 (default): one per CPU that the process may use.",
@@ -89,6 +96,8 @@ constexpr std::array<Variable, 10> kVariables = {{
      "Reserved. Milliseconds without any progress after which a stall is reported; 60000 by "
      "default, 0: never.",
      store_watchdog},
+    {"HEDDLE_SEED", "an integer from 0 to 18446744073709551615",
+     "Chooses the order of the explore engine; 0 by default.", store_seed},
     {"HEDDLE_TRACE", "0 or 1", "1: the default engine keeps a record of every operation.",
      store_switch<&Environment::trace>},
     {"HEDDLE_ACCESS_CHECK", "0 or 1",
@@ -141,6 +150,7 @@ RuntimeOptions merge_options(const RuntimeOptions& configured, const Environment
   fill(merged.engine.cpu_workers, unset.engine.cpu_workers, environment.cpu_workers);
   fill(merged.engine.max_pending, unset.engine.max_pending, environment.max_pending);
   fill(merged.engine.watchdog, unset.engine.watchdog, environment.watchdog);
+  fill(merged.engine.seed, unset.engine.seed, environment.seed);
   fill(merged.engine.trace, unset.engine.trace, environment.trace);
   fill(merged.engine.access_check, unset.engine.access_check, environment.access_check);
   return merged;

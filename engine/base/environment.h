@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <optional>
@@ -24,6 +25,7 @@ struct Environment {
   std::optional<std::string> gpus;  ///< not parsed yet: see engine/device/gpu_spec.h
   std::optional<std::size_t> max_pending;
   std::optional<std::chrono::milliseconds> watchdog;
+  std::optional<std::uint64_t> seed;
   std::optional<bool> trace;
   std::optional<bool> access_check;
   std::optional<bool> debug_sync;

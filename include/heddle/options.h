@@ -15,7 +15,7 @@ enum class EngineKind : std::uint8_t {
   kThreaded,  ///< one worker pool or stream per (device, lane)
   kPooled,    ///< one worker pool for all CPU work; kBlocking and streams apart
   kNaive,     ///< runs each operation inside push: the oracle
-  kExplore,   ///< one seeded schedule per seed; not available yet
+  kExplore,   ///< waits run the operations, in one legal order per seed: hunts order bugs
 };
 
 /// A field equal to its default counts as unset: for the default engine the environment variable
@@ -30,7 +30,7 @@ struct EngineOptions {
   std::size_t max_pending = 65536;
   /// HEDDLE_WATCHDOG_MS. Reserved for the stall report; 0 turns it off.
   std::chrono::milliseconds watchdog{60000};
-  /// Seed of kExplore.
+  /// HEDDLE_SEED. Of kExplore: chooses the order.
   std::uint64_t seed = 0;
   /// HEDDLE_ACCESS_CHECK. Reserved for the check of undeclared accesses.
   bool access_check = false;

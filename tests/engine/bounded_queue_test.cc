@@ -106,6 +106,20 @@ TEST_CASE("try_push refuses when the queue is full and has not moved from its ca
   CHECK(result == 5);
 }
 
+TEST_CASE("a thread that tries again and again to push gets its place in the end") {
+  HEDDLE_FOR_EACH(configuration, every_engine);
+  EngineOptions options = configuration;
+  options.max_pending = 2;
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  int ran = 0;
+  for (int i = 0; i < 100; ++i) {
+    while (!engine.try_push([&ran] { ++ran; }, {}, {x}).has_value()) std::this_thread::yield();
+  }
+  engine.wait_for_all();
+  CHECK(ran == 100);
+}
+
 TEST_CASE("try_push takes an lvalue callable by copy") {
   HEDDLE_FOR_EACH(options, every_engine);
   Engine engine(options);

@@ -71,5 +71,34 @@ TEST_CASE("random programs on the naive engine give the result of their serial r
   }
 }
 
+TEST_CASE("random programs give the result of their serial replay under many seeds") {
+  const int workers = GENERATE(1, 2);
+  EngineOptions options;
+  options.kind = EngineKind::kExplore;
+  options.cpu_workers = workers;
+  for (const int variables : kVariables) {
+    for (int i = 0; i < 100 / support::kScale; ++i) {
+      options.seed = first_seed() + static_cast<std::uint64_t>(i);
+      REQUIRE(run_programs(options, variables, i % 10 == 0 ? 800 : 60, 1) == "");
+    }
+  }
+}
+
+TEST_CASE("under every seed a random program of one thread ends as on the naive engine") {
+  EngineOptions options;
+  options.kind = EngineKind::kExplore;
+  ProgramShape shape;
+  shape.children = false;
+  for (std::uint64_t seed = 0; seed < 200 / support::kScale; ++seed) {
+    options.seed = seed;
+    options.cpu_workers = seed % 4 == 0 ? 1 : 2;
+    options.max_pending = seed % 3 == 0 ? 4 : 65536;
+    shape.seed = first_seed() + seed / 10;  // ten schedules of each program
+    shape.variables = kVariables[seed / 10 % kVariables.size()];
+    shape.steps_per_thread = 300;
+    REQUIRE(support::check_program_against_naive(shape, options) == "");
+  }
+}
+
 }  // namespace
 }  // namespace heddle

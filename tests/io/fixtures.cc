@@ -10,6 +10,8 @@
 
 #include "heddle/engine.h"
 
+#include "tests/support/gate.h"
+
 namespace heddle::io::test {
 
 TemporaryFolder::TemporaryFolder() {
@@ -117,6 +119,6 @@ std::vector<float> counting(std::int64_t count) {
   return numbers;
 }
 
-bool engine_is_parallel() { return Engine::get().options().kind != EngineKind::kNaive; }
+bool engine_is_parallel() { return support::runs_beside_pusher(Engine::get()); }
 
 }  // namespace heddle::io::test

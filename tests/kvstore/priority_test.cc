@@ -49,7 +49,7 @@ std::unique_ptr<KVStore> store_with_keys(const char* type) {
 }
 
 TEST_CASE("The sums of urgent pushes run first") {
-  if (Engine::get().options().kind == EngineKind::kNaive) return;
+  if (!support::runs_beside_pusher(Engine::get())) return;
   const auto store = store_with_keys("local");
   const std::vector<NDArray> values = {NDArray::ones({8}), NDArray::ones({8})};
   Engine::get().wait_for_all();
@@ -64,7 +64,7 @@ TEST_CASE("The sums of urgent pushes run first") {
 }
 
 TEST_CASE("Urgent values are pulled first") {
-  if (Engine::get().options().kind == EngineKind::kNaive) return;
+  if (!support::runs_beside_pusher(Engine::get())) return;
   const auto store = store_with_keys("device");
   std::vector<NDArray> outs;
   for (int key = 0; key < 4; ++key) outs.push_back(NDArray::zeros({8}, Device::gpu(2)));

@@ -56,12 +56,14 @@ int run(const Arguments& arguments) {
     options.gpus = "sim:" + std::to_string(arguments.gpus);
     configure(options);
   }
-  const std::vector<EngineOptions> engines = support::parallel_engines();
+  std::vector<EngineOptions> engines = support::parallel_engines();
+  for (const EngineOptions& explorer : support::explore_engines()) engines.push_back(explorer);
   std::uint64_t done = 0;
   std::uint64_t reported = 0;
   for (std::uint64_t index = arguments.seed; done < arguments.ops; ++index) {
     support::ProgramShape shape = shape_of(index, arguments.gpus);
     EngineOptions options = engines[support::mix(index, 4) % engines.size()];
+    options.seed = index;
     support::vary(shape, options, support::mix(index, 5));
     const std::string failure = support::check_program(shape, options);
     if (!failure.empty()) {

@@ -1,5 +1,7 @@
 #include "tests/support/engines.h"
 
+#include <cstdint>
+
 namespace heddle::support {
 namespace {
 
@@ -37,6 +39,19 @@ std::vector<EngineOptions> parallel_engines() {
 std::vector<EngineOptions> every_engine() {
   std::vector<EngineOptions> engines = parallel_engines();
   engines.insert(engines.begin(), make(EngineKind::kNaive, 1));
+  const std::vector<EngineOptions> explorers = explore_engines();
+  engines.insert(engines.end(), explorers.begin(), explorers.end());
+  return engines;
+}
+
+std::vector<EngineOptions> explore_engines() {
+  std::vector<EngineOptions> engines;
+  for (const int workers : {1, 2}) {
+    for (const std::uint64_t seed : {0U, 1U, 2U}) {
+      engines.push_back(make(EngineKind::kExplore, workers));
+      engines.back().seed = seed;
+    }
+  }
   return engines;
 }
 
@@ -45,7 +60,10 @@ std::vector<EngineOptions> one_worker_engines() {
 }
 
 std::string describe(const EngineOptions& options) {
-  return kind_name(options.kind) + ", " + std::to_string(options.cpu_workers) + " workers";
+  std::string text =
+      kind_name(options.kind) + ", " + std::to_string(options.cpu_workers) + " workers";
+  if (options.kind == EngineKind::kExplore) text += ", seed " + std::to_string(options.seed);
+  return text;
 }
 
 }  // namespace heddle::support

@@ -9,14 +9,18 @@
 
 namespace heddle::support {
 
-/// kNaive, and kThreaded and kPooled with 1, 2 and 8 workers.
+/// kNaive, kThreaded and kPooled with 1, 2 and 8 workers, and explore_engines().
 std::vector<EngineOptions> every_engine();
 
-/// The same without kNaive: operations run beside the thread that pushes them.
+/// kThreaded and kPooled with 1, 2 and 8 workers: operations run beside the thread that pushes
+/// them.
 std::vector<EngineOptions> parallel_engines();
 
 /// kThreaded and kPooled with one worker, where the order of independent operations is exact.
 std::vector<EngineOptions> one_worker_engines();
+
+/// kExplore with one worker and with more, some seeds each: a wait runs the operations.
+std::vector<EngineOptions> explore_engines();
 
 /// "threaded, 2 workers".
 std::string describe(const EngineOptions& options);

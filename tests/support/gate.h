@@ -78,6 +78,12 @@ class Log {
   std::vector<T> entries_;
 };
 
+/// True if operations of `engine` run beside the thread that pushes them.
+inline bool runs_beside_pusher(Engine& engine) {
+  const EngineKind kind = engine.options().kind;
+  return kind == EngineKind::kThreaded || kind == EngineKind::kPooled;
+}
+
 /// An operation that has started and does not end before release(). Only for engines that run
 /// operations beside the pushing thread. Declare it after its engine, so that a failed test
 /// releases it.

@@ -49,6 +49,7 @@ TEST_CASE("each variable reaches its field") {
                                     {"HEDDLE_GPUS", "sim:2"},
                                     {"HEDDLE_MAX_PENDING", "128"},
                                     {"HEDDLE_WATCHDOG_MS", "0"},
+                                    {"HEDDLE_SEED", "18446744073709551615"},
                                     {"HEDDLE_TRACE", "1"},
                                     {"HEDDLE_ACCESS_CHECK", "1"},
                                     {"HEDDLE_DEBUG_SYNC", "1"},
@@ -59,6 +60,7 @@ TEST_CASE("each variable reaches its field") {
   CHECK(parsed.gpus == "sim:2");
   CHECK(parsed.max_pending == 128U);
   CHECK(parsed.watchdog == std::chrono::milliseconds(0));
+  CHECK(parsed.seed == 18446744073709551615U);
   CHECK(parsed.trace == true);
   CHECK(parsed.access_check == true);
   CHECK(parsed.debug_sync == true);
@@ -83,6 +85,8 @@ TEST_CASE("a value that does not parse is an error that names variable, value an
       {"HEDDLE_MAX_PENDING", "0", "1 to"},
       {"HEDDLE_MAX_PENDING", "-5", "1 to"},
       {"HEDDLE_WATCHDOG_MS", "1s", "0 to"},
+      {"HEDDLE_SEED", "-1", "0 to 18446744073709551615"},
+      {"HEDDLE_SEED", "18446744073709551616", "0 to 18446744073709551615"},
       {"HEDDLE_TRACE", "yes", "0 or 1"},
       {"HEDDLE_ACCESS_CHECK", "2", "0 or 1"},
       {"HEDDLE_DEBUG_SYNC", "on", "0 or 1"},
@@ -104,10 +108,13 @@ TEST_CASE("a configured field wins over the environment") {
 }
 
 TEST_CASE("the environment wins over defaults") {
-  const RuntimeOptions merged = merge_options(
-      {}, parse({{"HEDDLE_GPUS", "sim:2"}, {"HEDDLE_MAX_PENDING", "9"}, {"HEDDLE_TRACE", "1"}}));
+  const RuntimeOptions merged = merge_options({}, parse({{"HEDDLE_GPUS", "sim:2"},
+                                                         {"HEDDLE_MAX_PENDING", "9"},
+                                                         {"HEDDLE_SEED", "7"},
+                                                         {"HEDDLE_TRACE", "1"}}));
   CHECK(merged.gpus == "sim:2");
   CHECK(merged.engine.max_pending == 9);
+  CHECK(merged.engine.seed == 7);
   CHECK(merged.engine.trace);
   CHECK(merged.engine.cpu_workers == 0);
 }
@@ -117,8 +124,8 @@ TEST_CASE("the help names every variable") {
   print_environment_help(text);
   for (const char* name :
        {"HEDDLE_ENGINE", "HEDDLE_CPU_WORKERS", "HEDDLE_GPUS", "HEDDLE_MAX_PENDING",
-        "HEDDLE_WATCHDOG_MS", "HEDDLE_TRACE", "HEDDLE_ACCESS_CHECK", "HEDDLE_DEBUG_SYNC",
-        "HEDDLE_DETERMINISTIC", "HEDDLE_KVSTORE_ALGORITHM"}) {
+        "HEDDLE_WATCHDOG_MS", "HEDDLE_SEED", "HEDDLE_TRACE", "HEDDLE_ACCESS_CHECK",
+        "HEDDLE_DEBUG_SYNC", "HEDDLE_DETERMINISTIC", "HEDDLE_KVSTORE_ALGORITHM"}) {
     CHECK_THAT(text.str(), Contains(name));
   }
 }

@@ -1,0 +1,234 @@
+#include "engine/explore_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/async_state.h"
+#include "engine/operation_scope.h"
+#include "engine/var_state.h"
+
+namespace heddle::detail {
+namespace {
+
+[[noreturn]] void throw_stopped() { throw EngineStopped("the engine was shut down"); }
+
+[[noreturn]] void throw_abandoned() {
+  throw EngineStopped("the engine was shut down before what was waited for had ended");
+}
+
+}  // namespace
+
+/// Ends an asynchronous operation together with its callable: whoever is second.
+struct ExploreEngine::OpCompletion final : AsyncState {
+  OpCompletion(std::shared_ptr<EngineCore> owner, ExploreOperation& op)
+      : AsyncState(std::move(owner), op.pushed.name, op.sequence, op.pushed.options.device),
+        operation(op) {}
+
+  void complete(std::exception_ptr error) override {
+    auto& owner = static_cast<ExploreEngine&>(*engine);
+    const std::lock_guard lock(owner.mutex_);
+    operation.failed = std::move(error);
+    operation.completed = true;
+    if (operation.callable_ended) owner.end(operation);
+  }
+
+  ExploreOperation& operation;
+};
+
+ExploreEngine::ExploreEngine(const EngineOptions& options)
+    : PlainEngine(options), schedule_(options) {}
+
+bool ExploreEngine::try_admit() {
+  Lock lock(mutex_);
+  if (OperationScope::current() == nullptr) {
+    if (stopped_) throw_stopped();
+    if (!has_place()) {
+      run_one(lock);
+      return false;
+    }
+  }
+  ++places_;
+  return true;
+}
+
+void ExploreEngine::take_place(Lock& lock, Submission::Admission admission) {
+  using Admission = Submission::Admission;
+  if (admission == Admission::kAdmitted) return;
+  if (admission == Admission::kBlock && OperationScope::current() == nullptr) {
+    if (stopped_) throw_stopped();
+    drive(lock, [&] { return has_place() || stopped_; });
+    if (stopped_) throw_stopped();
+  }
+  ++places_;
+}
+
+void ExploreEngine::give_place_back() {
+  --places_;
+  changed_.notify_all();
+}
+
+void ExploreEngine::cancel_admission() {
+  const Lock lock(mutex_);
+  give_place_back();
+}
+
+std::uint64_t ExploreEngine::submit(Submission&& submission) {
+  const OperationScope* const parent = OperationScope::of(*this);
+  Lock lock(mutex_);
+  take_place(lock, submission.admission);
+  std::unique_ptr<ExploreOperation> operation;
+  try {
+    operation = std::make_unique<ExploreOperation>(adopt(submission));
+  } catch (...) {
+    give_place_back();
+    throw;
+  }
+  const std::uint64_t sequence = operation->pushed.sequence;
+  operation->generation =
+      parent != nullptr ? pending_.at(parent->sequence())->generation : newest_generation_;
+  ++generations_[operation->generation];
+  schedule_.push(*operation);
+  pending_.emplace_hint(pending_.end(), sequence, std::move(operation));
+  changed_.notify_all();
+  return sequence;
+}
+
+bool ExploreEngine::drive(Lock& lock, const std::function<bool()>& is_over,
+                          Clock::time_point deadline) {
+  const bool is_limited = deadline != Clock::time_point::max();
+  while (!is_over()) {
+    if (is_limited && Clock::now() >= deadline) return false;
+    if (run_one(lock)) continue;
+    if (is_limited) {
+      changed_.wait_until(lock, deadline);
+    } else {
+      changed_.wait(lock);
+    }
+  }
+  return true;
+}
+
+bool ExploreEngine::run_one(Lock& lock) {
+  ExploreOperation* const next = halted_ ? nullptr : schedule_.choose();
+  if (next == nullptr) return false;
+  run(*next, lock);
+  return true;
+}
+
+void ExploreEngine::run(ExploreOperation& operation, Lock& lock) {
+  operation.skipped = skip_reason(operation.pushed);
+  const bool skip = operation.skipped != nullptr;
+  lock.unlock();
+  if (tracing()) operation.pushed.started_at = now_ns();
+  std::shared_ptr<OpCompletion> completion;
+  if (operation.pushed.async_task && !skip) {
+    completion = std::make_shared<OpCompletion>(shared_from_this(), operation);
+  }
+  Called called = call(operation.pushed, skip, completion);
+  lock.lock();
+  schedule_.free_lane(operation);
+  operation.thrown = std::move(called.error);
+  operation.callable_ended = true;
+  if (!called.awaits_completion || operation.completed) {
+    end(operation);
+  } else {
+    changed_.notify_all();
+  }
+}
+
+void ExploreEngine::end(ExploreOperation& operation) {
+  conclude(operation.pushed, std::move(operation.skipped),
+           operation.thrown != nullptr ? operation.thrown : operation.failed);
+  schedule_.end(operation);
+  for (Waiter* const waiter : waiters_) {
+    if (waiter->is_over) continue;
+    waiter->is_over = schedule_.is_settled(waiter->var, waiter->reads_too, waiter->last);
+    if (waiter->is_over) waiter->poison = waiter->var->poison;
+  }
+  const auto generation = generations_.find(operation.generation);
+  if (--generation->second == 0) generations_.erase(generation);
+  pending_.erase(operation.sequence);
+  give_place_back();
+}
+
+void ExploreEngine::wait_for_var(VarState* var, bool reads_too) {
+  FailurePtr poison;
+  {
+    Lock lock(mutex_);
+    check_usable(var, id(), "Engine::wait_for_var");
+    if (schedule_.is_settled(var, reads_too, last_sequence())) {
+      poison = var->poison;
+    } else {
+      Waiter waiter{var, reads_too, last_sequence()};
+      waiters_.push_back(&waiter);
+      drive(lock, [&] { return waiter.is_over || abandoned_; });
+      std::erase(waiters_, &waiter);
+      if (!waiter.is_over) throw_abandoned();
+      poison = std::move(waiter.poison);
+    }
+  }
+  raise_poison(poison);
+}
+
+void ExploreEngine::wait_for_all() {
+  bool any_cancelled = false;
+  {
+    Lock lock(mutex_);
+    const std::uint64_t last = newest_generation_++;
+    const auto is_over = [&] { return generations_.empty() || generations_.begin()->first > last; };
+    drive(lock, [&] { return is_over() || abandoned_; });
+    if (!is_over()) throw_abandoned();
+    any_cancelled = ended_.cancelled != 0;
+  }
+  raise_all(any_cancelled);
+}
+
+std::uint64_t ExploreEngine::version(VarState* var) const {
+  const Lock lock(mutex_);
+  check_usable(var, id(), "Engine::version");
+  return var->version;
+}
+
+std::string ExploreEngine::describe_writer(VarState* var) const {
+  const Lock lock(mutex_);
+  check_usable(var, id(), "Engine::wait_for_var");
+  const std::string who = "variable '" + var->name + "'";
+  const ExploreOperation* const writer = schedule_.last_writer(var);
+  if (writer == nullptr) return who + ", which has no pending writer";
+  const std::string& name = writer->pushed.name;
+  return who + ", to be written by '" + (name.empty() ? "operation" : name) + "' #" +
+         std::to_string(writer->sequence);
+}
+
+ShutdownReport ExploreEngine::shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) {
+  constexpr std::chrono::hours kForEver{24 * 365};
+  const auto until = deadline > kForEver ? Clock::time_point::max() : Clock::now() + deadline;
+  Lock lock(mutex_);
+  if (mode == ShutdownMode::kCancel) cancelling_.store(true);
+  stopped_ = true;
+  changed_.notify_all();
+  const bool is_empty = drive(
+      lock, [this] { return places_ == 0; }, until);
+  if (!is_empty) {
+    abandoned_ = true;
+    changed_.notify_all();
+  }
+  ShutdownReport report = ended_;
+  report.abandoned = places_;
+  return report;
+}
+
+bool ExploreEngine::close() {
+  Lock lock(mutex_);
+  if (abandoned_ && places_ != 0) return false;
+  drive(lock, [this] { return places_ == 0; });
+  return true;
+}
+
+void ExploreEngine::finish_at_exit(std::chrono::milliseconds limit) {
+  Lock lock(mutex_);
+  halted_ = !drive(
+      lock, [this] { return places_ == 0; }, Clock::now() + limit);
+}
+
+}  // namespace heddle::detail

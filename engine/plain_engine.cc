@@ -1,0 +1,168 @@
+#include "engine/plain_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/async_state.h"
+#include "engine/operation_scope.h"
+#include "engine/var_state.h"
+
+namespace heddle::detail {
+namespace {
+
+bool contains(const std::vector<Var>& list, const Var& var) {
+  return std::find(list.begin(), list.end(), var) != list.end();
+}
+
+}  // namespace
+
+PlainEngine::PlainEngine(const EngineOptions& options)
+    : EngineCore(options), trace_(options.trace) {}
+
+PlainOperation PlainEngine::adopt(const Submission& submission) {
+  const std::string_view call =
+      submission.kind == Submission::Kind::kRun ? "Engine::push" : submission.options->name;
+  for (const VarList& list : {submission.reads, submission.mutates}) {
+    for (std::size_t i = 0; i < list.size(); ++i) check_usable(list[i], id(), call);
+  }
+  PlainOperation operation;
+  for (std::size_t i = 0; i < submission.mutates.size(); ++i) {
+    Var var = handle(submission.mutates[i]);
+    if (!contains(operation.mutates, var)) operation.mutates.push_back(std::move(var));
+  }
+  for (std::size_t i = 0; i < submission.reads.size(); ++i) {
+    Var var = handle(submission.reads[i]);
+    if (contains(operation.mutates, var) || contains(operation.reads, var)) continue;
+    operation.reads.push_back(std::move(var));
+  }
+  operation.kind = submission.kind;
+  operation.name = submission.options->name;
+  operation.options = *submission.options;
+  operation.options.priority = submission.priority;
+  operation.options.name = {};
+  if (tracing()) operation.pushed_at = now_ns();
+  if (submission.task != nullptr) operation.task = std::move(*submission.task);
+  if (submission.async_task != nullptr) operation.async_task = std::move(*submission.async_task);
+  operation.sequence = ++last_sequence_;
+  if (operation.kind == Submission::Kind::kDelete) submission.mutates[0]->deleted = true;
+  return operation;
+}
+
+FailurePtr PlainEngine::skip_reason(const PlainOperation& operation) const {
+  FailurePtr first;
+  if (operation.kind != Submission::Kind::kRun) return first;
+  for (const Var& var : operation.reads) first = earlier(first, VarRef(var).state()->poison);
+  if (!operation.options.overwrites) {
+    for (const Var& var : operation.mutates) first = earlier(first, VarRef(var).state()->poison);
+  }
+  if (first == nullptr && cancelling_.load()) {
+    first = std::make_shared<Failure>(Failure{operation.sequence, std::nullopt});
+  }
+  return first;
+}
+
+PlainEngine::Called PlainEngine::call(PlainOperation& operation, bool skip,
+                                      const std::shared_ptr<AsyncState>& completion) {
+  const OperationScope scope(this, operation.name, operation.sequence, operation.options.device,
+                             operation.options.lane, /*generation=*/0);
+  operation.context =
+      RunContext{operation.options.device, operation.options.lane, operation.sequence, this};
+  Called called;
+  try {
+    if (!skip && operation.async_task) {
+      operation.async_task(operation.context, Completion(completion));
+    } else if (!skip && operation.task) {
+      operation.task(operation.context);
+    }
+  } catch (...) {
+    called.error = std::current_exception();
+  }
+  try {
+    operation.task.reset();
+    operation.async_task.reset();
+  } catch (...) {
+    if (called.error == nullptr) called.error = std::current_exception();
+  }
+  if (completion == nullptr) return called;
+  called.awaits_completion = true;
+  if (called.error == nullptr) return called;
+  switch (completion->abandon()) {
+    case AsyncState::Abandoned::kOpen:
+      called.awaits_completion = false;
+      break;
+    case AsyncState::Abandoned::kDropped:
+      break;
+    case AsyncState::Abandoned::kUsed:
+      report(OpError(operation.name, operation.sequence, operation.options.device,
+                     std::exchange(called.error, nullptr)));
+      break;
+  }
+  return called;
+}
+
+void PlainEngine::conclude(const PlainOperation& operation, FailurePtr skipped,
+                           const std::exception_ptr& error) {
+  Outcome outcome = Outcome::kCompleted;
+  FailurePtr poison = std::move(skipped);
+  if (poison != nullptr) {
+    outcome = poison->error ? Outcome::kSkipped : Outcome::kCancelled;
+  } else if (error != nullptr) {
+    outcome = Outcome::kFailed;
+    poison = std::make_shared<Failure>(
+        Failure{operation.sequence,
+                OpError(operation.name, operation.sequence, operation.options.device, error)});
+    errors_.add(poison);
+  }
+  for (const Var& var : operation.mutates) {
+    VarState& variable = *VarRef(var).state();
+    variable.poison = poison;
+    if (operation.kind != Submission::Kind::kClear) ++variable.version;
+  }
+  switch (outcome) {
+    case Outcome::kCompleted:
+      ++ended_.completed;
+      break;
+    case Outcome::kCancelled:
+      ++ended_.cancelled;
+      break;
+    case Outcome::kFailed:
+    case Outcome::kSkipped:
+      ++ended_.failed;
+      break;
+  }
+  if (tracing()) keep_record(operation, outcome);
+}
+
+void PlainEngine::keep_record(const PlainOperation& operation, Outcome outcome) {
+  const std::int64_t done = now_ns();
+  const bool ran = outcome == Outcome::kCompleted || outcome == Outcome::kFailed;
+  OpRecord record;
+  record.sequence = operation.sequence;
+  record.name = operation.name;
+  record.device = operation.options.device;
+  record.lane = operation.options.lane;
+  record.outcome = outcome;
+  record.pushed = operation.pushed_at;
+  record.ready = operation.ready_at;
+  record.started = record.issued = ran ? operation.started_at : done;
+  record.done = done;
+  trace_.add(std::move(record));
+}
+
+void PlainEngine::raise_poison(const FailurePtr& poison) {
+  if (poison == nullptr) return;
+  errors_.mark_reported(*poison);
+  raise(*poison);
+}
+
+void PlainEngine::raise_all(bool any_cancelled) {
+  errors_.raise_all();
+  if (any_cancelled) throw EngineStopped("operations were cancelled: the engine was shut down");
+}
+
+void PlainEngine::report(OpError error) {
+  const std::uint64_t sequence = error.sequence();
+  errors_.add(std::make_shared<Failure>(Failure{sequence, std::move(error)}));
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,110 @@
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include <catch2/catch.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "heddle/engine.h"
+
+#include "tests/support/engines.h"
+
+// In a child of fork() every member of an engine throws ForkedChild, and leaving is clean.
+
+namespace heddle {
+namespace {
+
+constexpr int kRight = 7;
+constexpr int kWrong = 8;
+
+/// Forks; the child leaves with kRight if `check` is true there. The child's exit code.
+int in_child(const std::function<bool()>& check) {
+  const pid_t child = fork();
+  if (child == 0) _exit(check() ? kRight : kWrong);
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
+  return WEXITSTATUS(status);
+}
+
+bool throws_forked_child(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const ForkedChild&) {
+    return true;
+  } catch (...) {
+  }
+  return false;
+}
+
+TEST_CASE("every member of an engine throws ForkedChild in a forked child") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  engine.push([] {}, {}, {x});
+  const int code = in_child([&] {
+    const auto nothing = [] {};
+    const auto asynchronous = [](RunContext&, Completion) {};
+    return throws_forked_child([&] { engine.push(nothing, {}, {x}); }) &&
+           throws_forked_child([&] { engine.try_push(nothing, {}, {x}); }) &&
+           throws_forked_child([&] { engine.push_async(asynchronous, {}, {x}); }) &&
+           throws_forked_child([&] { engine.wait_for_var(x); }) &&
+           throws_forked_child([&] { engine.wait_for_var_unused(x); }) &&
+           throws_forked_child([&] { engine.wait_for_all(); }) &&
+           throws_forked_child([&] { engine.version(x); }) &&
+           throws_forked_child([&] { engine.clear_error(x); }) &&
+           throws_forked_child([&] { engine.delete_variable(x); }) &&
+           throws_forked_child([&] { engine.new_variable(); }) &&
+           throws_forked_child([&] { engine.shutdown(); }) &&
+           throws_forked_child([&] { engine.options(); }) &&
+           throws_forked_child([&] { engine.trace(); });
+  });
+  CHECK(code == kRight);
+  engine.wait_for_all();  // the parent's engine has noticed nothing
+  CHECK(engine.version(x) == 1);
+}
+
+TEST_CASE("a forked child may drop variables, completions and the engine") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  std::optional<Completion> kept;
+  std::optional<Engine> engine(options);
+  Var x = engine->new_variable();
+  engine->push_async(
+      [&kept](RunContext&, Completion completion) {
+        completion.done();
+        kept.emplace(std::move(completion));
+      },
+      {}, {x});
+  engine->wait_for_all();
+  engine->push([] {}, {}, {x});
+  const int code = in_child([&] {
+    const bool refused = throws_forked_child([&] { kept->done(); });
+    kept.reset();
+    x = Var();
+    engine.reset();
+    return refused;
+  });
+  CHECK(code == kRight);
+  CHECK_NOTHROW(engine->wait_for_var(x));
+}
+
+TEST_CASE("a forked child may make an engine of its own without threads") {
+  Engine parents;
+  for (const EngineKind kind : {EngineKind::kNaive, EngineKind::kExplore}) {
+    const int code = in_child([kind] {
+      EngineOptions options;
+      options.kind = kind;
+      Engine engine(options);
+      const Var x = engine.new_variable();
+      int value = 0;
+      engine.push([&value] { value = 1; }, {}, {x});
+      engine.wait_for_var(x);
+      return value == 1;
+    });
+    CHECK(code == kRight);
+  }
+}
+
+}  // namespace
+}  // namespace heddle
