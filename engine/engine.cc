@@ -45,6 +45,13 @@ void keep_for_ever(std::shared_ptr<EngineCore> core) {
   }
 }
 
+void check_lane(std::string_view call, Lane lane) {
+  if (lane <= Lane::kBlocking) return;
+  throw std::invalid_argument("[" + std::string(call) + "] lane is " +
+                              std::to_string(static_cast<int>(lane)) +
+                              ", expected one of the enumeration");
+}
+
 std::string everything() { return "all pending operations"; }
 
 }  // namespace
@@ -71,6 +78,7 @@ void refuse_null(const char* call) {
 
 }  // namespace detail
 
+using detail::check_lane;
 using detail::check_not_inside;
 using detail::everything;
 using detail::Submission;
@@ -96,6 +104,7 @@ Var Engine::new_variable(std::string_view name) { return core().new_variable(nam
 
 void Engine::delete_variable(Var var, UniqueFunction<void()> last, const PushOptions& given) {
   detail::EngineCore& engine = core();
+  check_lane("Engine::delete_variable", given.lane);
   PushOptions options = given;
   if (options.name.empty()) options.name = "delete_variable";
   detail::Task task;
@@ -121,6 +130,7 @@ std::uint64_t Engine::push_task(detail::Task&& task, VarList reads, VarList muta
                                 const PushOptions& options) {
   detail::EngineCore& engine = core();
   if (!task) detail::refuse_null("Engine::push");
+  check_lane("Engine::push", options.lane);
   return engine.submit({.task = &task,
                         .reads = reads,
                         .mutates = mutates,
@@ -132,6 +142,7 @@ std::uint64_t Engine::push_async_task(detail::AsyncTask&& task, VarList reads, V
                                       const PushOptions& options) {
   detail::EngineCore& engine = core();
   if (!task) detail::refuse_null("Engine::push_async");
+  check_lane("Engine::push_async", options.lane);
   return engine.submit({.async_task = &task,
                         .reads = reads,
                         .mutates = mutates,
@@ -148,6 +159,7 @@ Engine::Admission::~Admission() {
 
 std::uint64_t Engine::push_admitted(Admission& admission, detail::Task&& task, VarList reads,
                                     VarList mutates, const PushOptions& options) {
+  check_lane("Engine::try_push", options.lane);
   admission.granted_ = false;
   return core_->submit({.task = &task,
                         .reads = reads,

@@ -1,15 +1,11 @@
 #include "engine/ledger.h"
 
-#include <mutex>
 #include <utility>
 
 #include "engine/operation_scope.h"
 
 namespace heddle::detail {
 namespace {
-
-/// Operations that are allocated together.
-constexpr std::size_t kSlab = 64;
 
 /// How many operations ahead of their use unused ones are fetched.
 constexpr std::ptrdiff_t kAhead = 4;
@@ -94,6 +90,7 @@ void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
   op.priority = submission.priority;
   op.kind = submission.kind;
   op.cancelled = op.issued = op.ended_early = false;
+  op.phase.store(Operation::Phase::kPushed, std::memory_order_relaxed);
   op.awaited.store(false, std::memory_order_relaxed);
   if (submission.task != nullptr) op.task = std::move(*submission.task);
   if (is_async) {
@@ -192,6 +189,7 @@ void Ledger::end_locked(Operation& op, ReadyList& ready) {
   tracker_.done(op, ready);
   if (op.failure != nullptr) op.failure = nullptr;
   generations_.end(op.generation);
+  op.phase.store(Operation::Phase::kUnused, std::memory_order_relaxed);
   unused_.push_back(&op);
 }
 

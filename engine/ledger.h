@@ -4,8 +4,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/base/spin_lock.h"
@@ -101,6 +103,18 @@ class Ledger {
 
   PendingLimit& limit() { return limit_; }
   std::size_t pending(ReadyList& ready);
+  /// Calls `visit` for every operation that has not ended, in no order, under the lock.
+  template <class Visit>
+  void visit_pending(Visit&& visit) {
+    const std::lock_guard lock(lock_);
+    for (const auto& slab : slabs_) {
+      for (std::size_t i = 0; i < kSlab; ++i) {
+        if (slab[i].phase.load(std::memory_order_relaxed) != Operation::Phase::kUnused) {
+          visit(std::as_const(slab[i]));
+        }
+      }
+    }
+  }
   /// How the operations have ended so far; nothing is abandoned.
   ShutdownReport ended(ReadyList& ready);
 
@@ -108,6 +122,9 @@ class Ledger {
   std::string describe_writer(VarState* var, ReadyList& ready);
 
  private:
+  /// Operations that are allocated together.
+  static constexpr std::size_t kSlab = 64;
+
   class Turn;
 
   void check(const Submission& submission) const;

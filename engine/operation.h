@@ -61,6 +61,8 @@ struct alignas(64) Operation : ReadyNode {
   bool cancelled = false;    ///< skipped because of kCancel
   bool issued = false;       ///< it stands in the order of its stream; under the lock
   bool ended_early = false;  ///< its stream was done with it before it was issued; under the lock
+  enum class Phase : std::uint8_t { kUnused, kPushed, kRunning, kReturned };
+  std::atomic<Phase> phase{Phase::kUnused};  ///< for who looks on
   /// Somebody waits for its end, which must be reported to the Ledger at once.
   std::atomic<bool> awaited{false};
 

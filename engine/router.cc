@@ -44,6 +44,7 @@ WorkerPool& Router::cpu_pool(Lane lane) {
   if (pooled && lane != Lane::kBlocking) lane = Lane::kCompute;
   std::atomic<LaneQueue*>& queue = cpu_[static_cast<std::size_t>(lane)];
   if (queue.load() == nullptr) {
+    engine_.watch();
     const int threads = lane == Lane::kCompute ? engine_.options().cpu_workers : 1;
     const std::string name = std::string("hdl-") + lane_name(lane);
     // The threads of other lanes mostly sleep: the CPUs are for those that compute.

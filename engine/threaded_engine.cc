@@ -71,9 +71,14 @@ ThreadedEngine::ThreadedEngine(const EngineOptions& options)
     : EngineCore(options),
       ledger_(*this, options.max_pending),
       trace_(options.trace),
+      watchdog_(
+          options.watchdog, [this] { return progress(); }, [this] { return describe_pending(); }),
       router_(*this) {}
 
-ThreadedEngine::~ThreadedEngine() { router_.stop(); }
+ThreadedEngine::~ThreadedEngine() {
+  watchdog_.stop();
+  router_.stop();
+}
 
 bool ThreadedEngine::try_admit() {
   Ready ready(*this);
@@ -158,6 +163,7 @@ void ThreadedEngine::execute(Operation& op) {
   // What runs inline may be run by the thread that ends the process.
   if (op.queue != nullptr && halted_.load(std::memory_order_relaxed)) sleep_for_ever();
   const OperationScope scope(this, op.name(), op.sequence, op.device, op.lane, op.generation);
+  op.phase.store(Operation::Phase::kRunning, std::memory_order_relaxed);
   if (tracing()) op.extras->started_at = now_ns();
   if (op.is(Operation::kOnStream)) op.failure = ledger_.inherited(op);
   bool skip = op.failure != nullptr;
@@ -213,6 +219,7 @@ void ThreadedEngine::call_async(Operation& op, RunContext& context) {
 
 bool ThreadedEngine::after_callable(Operation& op, ReadyList& ready, Mailbox* mailbox) {
   if (op.is(Operation::kAsync)) {
+    op.phase.store(Operation::Phase::kReturned, std::memory_order_relaxed);
     if (op.extras->parts.fetch_sub(1) == 1) finish(op, ready);
   } else if (op.is(Operation::kOnStream)) {
     if (ledger_.may_end(op)) finish(op, ready);
@@ -231,6 +238,7 @@ void ThreadedEngine::finish(Operation& op, ReadyList& ready) {
 }
 
 void ThreadedEngine::settle(Operation& op) {
+  op.phase.store(Operation::Phase::kReturned, std::memory_order_relaxed);
   // Of a stream's operation only now is it final.
   if (op.is(Operation::kOnStream)) op.failure = ledger_.inherited(op);
   op.outcome = Outcome::kCompleted;
@@ -318,6 +326,19 @@ std::size_t ThreadedEngine::pending() {
   return ledger_.pending(ready.list);
 }
 
+Watchdog::Progress ThreadedEngine::progress() {
+  Ready ready(*this);
+  const ShutdownReport ended = ledger_.ended(ready.list);
+  ledger_.visit_pending([this](const Operation& op) { stall_report_.look(op); });
+  stall_report_.end_look();
+  return {ended.completed + ended.failed + ended.cancelled, ledger_.pending(ready.list)};
+}
+
+std::string ThreadedEngine::describe_pending() {
+  ledger_.visit_pending([this](const Operation& op) { stall_report_.add(op); });
+  return stall_report_.text();
+}
+
 void ThreadedEngine::report(OpError error) {
   const std::uint64_t sequence = error.sequence();
   errors_.add(std::make_shared<Failure>(Failure{sequence, std::move(error)}));
@@ -341,6 +362,7 @@ ShutdownReport ThreadedEngine::shutdown(ShutdownMode mode, std::chrono::millisec
 bool ThreadedEngine::close() {
   if (abandoned_.load() && pending() != 0) return false;
   ledger_.limit().wait_until_empty(Clock::time_point::max(), [this] { return pending(); });
+  watchdog_.stop();
   router_.stop();
   return true;
 }

@@ -9,7 +9,9 @@
 #include "engine/failure.h"
 #include "engine/ledger.h"
 #include "engine/router.h"
+#include "engine/stall_report.h"
 #include "engine/trace_log.h"
+#include "engine/watchdog.h"
 
 namespace heddle::detail {
 
@@ -58,6 +60,8 @@ class ThreadedEngine final : public EngineCore {
   void dispatch(ReadyList& ready);
   /// Takes note of what workers have posted.
   void collect();
+  /// Starts the watchdog, when there are threads to watch.
+  void watch() { watchdog_.start(); }
 
  private:
   struct OpCompletion;  // the AsyncState of this engine
@@ -71,6 +75,8 @@ class ThreadedEngine final : public EngineCore {
   void settle(Operation& op);
   void keep_record(const Operation& op);
   std::size_t pending();
+  Watchdog::Progress progress();
+  std::string describe_pending();
 
   mutable Ledger ledger_;
   ErrorLog errors_;
@@ -79,6 +85,9 @@ class ThreadedEngine final : public EngineCore {
   std::atomic<bool> halted_{false};
   std::atomic<bool> abandoned_{false};
   std::atomic<bool> any_cancelled_{false};
+
+  StallReport stall_report_;  ///< of the watchdog's thread
+  Watchdog watchdog_;
 
   Router router_;  ///< last: its threads use everything above
 };

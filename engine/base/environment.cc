@@ -93,7 +93,8 @@ constexpr std::array<Variable, 11> kVariables = {{
      "65536 by default.",
      store_max_pending},
     {"HEDDLE_WATCHDOG_MS", "an integer from 0 to 31536000000",
-     "Reserved. Milliseconds without any progress after which a stall is reported; 60000 by "
+     "Milliseconds without any progress after which a stall is reported on standard error; 60000 "
+     "by "
      "default, 0: never.",
      store_watchdog},
     {"HEDDLE_SEED", "an integer from 0 to 18446744073709551615",

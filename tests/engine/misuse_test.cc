@@ -59,6 +59,21 @@ TEST_CASE("an engine of a kind that does not exist is refused") {
   CHECK_THROWS_WITH(Engine(options), Contains("kind is 77") && Contains("expected"));
 }
 
+TEST_CASE("a lane that does not exist is refused by every call that takes one") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  const PushOptions nowhere{.lane = static_cast<Lane>(9)};
+  const auto run = [] {};
+  const auto complete = [](RunContext&, Completion completion) { completion.done(); };
+  CHECK_THROWS_WITH(engine.push(run, {}, {}, nowhere), Contains("lane is 9"));
+  CHECK_THROWS_AS(engine.push_async(complete, {}, {}, nowhere), std::invalid_argument);
+  CHECK_THROWS_AS(engine.try_push(run, {}, {}, nowhere), std::invalid_argument);
+  CHECK_THROWS_AS(engine.delete_variable(engine.new_variable(), {}, nowhere),
+                  std::invalid_argument);
+  CHECK(engine.push(run, {}, {}) == 1);
+  engine.wait_for_all();
+}
+
 TEST_CASE("a push that is refused inside an operation takes no number and is that one's error") {
   HEDDLE_FOR_EACH(options, every_engine);
   Engine engine(options);

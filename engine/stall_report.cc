@@ -1,0 +1,81 @@
+#include "engine/stall_report.h"
+
+#include <iterator>
+#include <utility>
+
+#include "engine/var_state.h"
+
+namespace heddle::detail {
+namespace {
+
+void write_name(std::ostream& out, const Operation& op) {
+  out << '#' << op.sequence;
+  if (!op.name().empty()) out << " '" << op.name() << "'";
+}
+
+void write_blockers(std::ostream& out, const Operation& op) {
+  constexpr int kMost = 4;
+  int written = 0;
+  for (std::uint32_t i = 0; i < op.access_count; ++i) {
+    const Access& access = op.accesses()[i];
+    for (const Access* earlier = access.older; earlier != nullptr; earlier = earlier->older) {
+      if (!access.write && !earlier->write) continue;
+      if (written++ < kMost) {
+        out << (written == 1 ? "waits for " : ", ");
+        write_name(out, *earlier->operation);
+        out << " (variable '" << access.var->name << "')";
+      }
+      if (earlier->write) break;
+    }
+  }
+  if (written > kMost) out << " and " << written - kMost << " more";
+}
+
+}  // namespace
+
+void StallReport::look(const Operation& op) {
+  if (op.phase.load(std::memory_order_relaxed) != Operation::Phase::kRunning) return;
+  const auto [seen, is_new] = running_.try_emplace(op.sequence, Seen{Clock::now()});
+  seen->second.is_current = true;
+}
+
+void StallReport::end_look() {
+  for (auto seen = running_.begin(); seen != running_.end();) {
+    const bool is_current = std::exchange(seen->second.is_current, false);
+    seen = is_current ? std::next(seen) : running_.erase(seen);
+  }
+}
+
+void StallReport::add(const Operation& op) {
+  if (++added_ > kMost) return;
+  text_ << "  ";
+  write_name(text_, op);
+  text_ << " on " << op.device.str() << ", lane " << lane_name(op.lane) << ": ";
+  switch (op.phase.load(std::memory_order_relaxed)) {
+    case Operation::Phase::kRunning: {
+      const auto seen = running_.find(op.sequence);
+      const Clock::duration time =
+          seen != running_.end() ? Clock::now() - seen->second.first : Clock::duration(0);
+      text_ << "runs, for at least " << std::chrono::duration<double>(time).count() << " s";
+      break;
+    }
+    case Operation::Phase::kReturned:
+      text_ << (op.is(Operation::kAsync) ? "its Completion has not been used" : "ends");
+      break;
+    default:
+      if (op.blockers != 0) {
+        write_blockers(text_, op);
+      } else {
+        text_ << (op.issued ? "issued to its stream" : "ready, but nothing has taken it up yet");
+      }
+  }
+  text_ << '\n';
+}
+
+std::string StallReport::text() {
+  if (added_ > kMost) text_ << "  and " << added_ - kMost << " more\n";
+  added_ = 0;
+  return std::exchange(text_, {}).str();
+}
+
+}  // namespace heddle::detail

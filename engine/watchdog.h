@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace heddle::detail {
+
+/// A thread that looks whether an engine gets on, and writes to standard error if it does not: once
+/// when nothing has ended for a while although something is pending, and again only after
+/// something has ended.
+///
+/// Thread safety: none but what the thread needs; start() and stop() are called by one thread.
+class Watchdog {
+ public:
+  struct Progress {
+    std::uint64_t ended = 0;
+    std::size_t pending = 0;
+  };
+  using Look = std::function<Progress()>;
+  /// What to write about what is pending.
+  using Describe = std::function<std::string()>;
+
+  /// `limit`: how long nothing may end; 0 means for ever, and there is no thread. The functions
+  /// are called by the thread of the watchdog.
+  Watchdog(std::chrono::milliseconds limit, Look look, Describe describe);
+  ~Watchdog() { stop(); }
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  /// Throws std::system_error if there can be no thread.
+  void start();
+  void stop();
+
+ private:
+  void watch();
+
+  const std::chrono::milliseconds limit_;
+  const Look look_;
+  const Describe describe_;
+
+  std::mutex mutex_;
+  std::condition_variable stopping_changed_;
+  bool stopping_ = false;  ///< guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace heddle::detail

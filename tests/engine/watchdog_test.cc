@@ -1,0 +1,142 @@
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <catch2/catch.hpp>
+#include <unistd.h>
+
+#include "heddle/engine.h"
+
+#include "tests/support/engines.h"
+#include "tests/support/gate.h"
+
+// When nothing ends any more the watchdog says, once, what runs and who waits for whom.
+
+namespace heddle {
+namespace {
+
+using support::Gate;
+using support::HeldOperation;
+
+constexpr std::chrono::milliseconds kLimit{40};
+
+/// What is written to standard error while the object lives.
+class StandardError {
+ public:
+  StandardError() {
+    std::fflush(stderr);
+    dup2(fileno(file_), STDERR_FILENO);
+  }
+  ~StandardError() {
+    std::fflush(stderr);
+    dup2(before_, STDERR_FILENO);
+    close(before_);
+    std::fclose(file_);
+  }
+  StandardError(const StandardError&) = delete;
+  StandardError& operator=(const StandardError&) = delete;
+
+  std::string text() const {
+    std::string text(1U << 16U, '\0');
+    const ssize_t size = pread(fileno(file_), text.data(), text.size(), 0);
+    text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    return text;
+  }
+  /// Blocks until something is there.
+  std::string wait() const {
+    while (text().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return text();
+  }
+
+ private:
+  std::FILE* const file_ = std::tmpfile();
+  const int before_ = dup(STDERR_FILENO);
+};
+
+/// An engine with a watchdog that is soon alarmed.
+EngineOptions watched(EngineOptions options) {
+  options.watchdog = kLimit;
+  return options;
+}
+
+TEST_CASE("the watchdog names what runs and who waits for it") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  Engine engine(watched(options));
+  const Var x = engine.new_variable("x");
+  std::string text;
+  {
+    const StandardError captured;
+    HeldOperation held(engine, {}, {x}, {.name = "stuck"});
+    engine.push([] {}, {x}, {}, {.name = "reader"});
+    text = captured.wait();
+    held.release();
+    engine.wait_for_all();
+  }
+  CHECK_THAT(text, Catch::Contains("nothing has ended for"));
+  CHECK_THAT(text, Catch::Contains("2 operations are pending"));
+  CHECK_THAT(text, Catch::Contains("#1 'stuck' on cpu(0), lane compute: runs, for at least"));
+  CHECK_THAT(text, Catch::Contains(
+                       "#2 'reader' on cpu(0), lane compute: waits for #1 'stuck' (variable 'x')"));
+}
+
+TEST_CASE("the watchdog reports a stall once, and the next one again") {
+  Engine engine(watched({}));
+  std::string text;
+  {
+    const StandardError captured;
+    for (const char* const name : {"first", "second"}) {
+      HeldOperation held(engine, {}, {}, {.name = name});
+      while (captured.text().find(name) == std::string::npos) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      std::this_thread::sleep_for(2 * kLimit);
+      held.release();
+      engine.wait_for_all();
+    }
+    text = captured.text();
+  }
+  std::size_t reports = 0;
+  for (std::size_t at = text.find("nothing has ended"); at != std::string::npos;
+       at = text.find("nothing has ended", at + 1)) {
+    ++reports;
+  }
+  CHECK(reports == 2);
+}
+
+TEST_CASE("the watchdog says that a Completion is owed") {
+  Engine engine(watched({}));
+  std::string text;
+  {
+    const StandardError captured;
+    std::optional<Completion> completion;
+    Gate kept;
+    engine.push_async(
+        [&](RunContext&, Completion given) {
+          completion.emplace(std::move(given));
+          kept.open();
+        },
+        {}, {}, {.name = "owing"});
+    kept.wait();
+    text = captured.wait();
+    completion->done();
+    engine.wait_for_all();
+  }
+  CHECK_THAT(text, Catch::Contains("'owing' on cpu(0), lane compute: its Completion has not been"));
+}
+
+TEST_CASE("an engine that gets on, or has nothing to do, hears nothing of its watchdog") {
+  Engine engine(watched({}));
+  const StandardError captured;
+  const auto end = std::chrono::steady_clock::now() + 4 * kLimit;
+  while (std::chrono::steady_clock::now() < end) {
+    engine.push([] { std::this_thread::sleep_for(kLimit / 8); }, {}, {});
+    engine.wait_for_all();
+  }
+  std::this_thread::sleep_for(3 * kLimit);
+  CHECK(captured.text().empty());
+}
+
+}  // namespace
+}  // namespace heddle
