@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "heddle/error.h"
+
 #include "engine/device/cuda_completion.h"
 
 namespace heddle::device {
@@ -30,14 +32,18 @@ class CudaStream::Running {
 };
 
 CudaStream::CudaStream(CudaGpu& gpu, Lane lane) : gpu_(gpu) {
-  gpu_.check_usable();
   const CudaCurrent current(gpu_);
+  if (!gpu_.is_lost()) {
+    const cudaError_t result =
+        cudaStreamCreateWithPriority(&handle_, cudaStreamNonBlocking, gpu_.stream_priority(lane));
+    try {
+      gpu_.check(result, "cudaStreamCreateWithPriority");
+    } catch (const Error&) {
+      if (!gpu_.is_lost()) throw;
+    }
+  }
   timeline_ = open_timeline(gpu_);
   issued_ = timeline_->reached();
-  const cudaError_t result =
-      cudaStreamCreateWithPriority(&handle_, cudaStreamNonBlocking, gpu_.stream_priority(lane));
-  if (result != cudaSuccess) close_timeline(*timeline_);
-  gpu_.check(result, "cudaStreamCreateWithPriority");
 }
 
 CudaStream::~CudaStream() {
@@ -45,7 +51,7 @@ CudaStream::~CudaStream() {
   close_timeline(*timeline_);
   const CudaCurrent current(gpu_);
   attachment_.reset();
-  static_cast<void>(cudaStreamDestroy(handle_));
+  if (handle_ != nullptr) static_cast<void>(cudaStreamDestroy(handle_));
   static_cast<void>(cudaGetLastError());
 }
 

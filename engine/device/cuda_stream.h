@@ -26,7 +26,8 @@ namespace heddle::device {
 /// stream i.
 class CudaStream final : public Stream {
  public:
-  /// Throws DeviceError.
+  /// On a lost GPU it is made all the same, and its work fails. Throws DeviceError if there is no
+  /// stream to be had.
   CudaStream(CudaGpu& gpu, Lane lane);
   ~CudaStream() override;
   CudaStream(const CudaStream&) = delete;
@@ -55,7 +56,7 @@ class CudaStream final : public Stream {
   void record_behind(CudaPiece& piece);
 
   CudaGpu& gpu_;
-  cudaStream_t handle_ = nullptr;
+  cudaStream_t handle_ = nullptr;  // null on a GPU that was lost before
   std::shared_ptr<CudaTimeline> timeline_;
   std::uint64_t issued_;             // sequence of the last token
   std::vector<std::uint64_t> seen_;  // by stream id
