@@ -55,13 +55,20 @@ if(heddle_cuda)
   set(CMAKE_CUDA_STANDARD 20)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   set(CMAKE_CUDA_EXTENSIONS OFF)
+  if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # CMake 3.25 stops at C++17
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+  endif()
   # Without contraction to fused multiply-add, as on the CPU: what is computed with additions,
   # multiplications, divisions and square roots has the same bits there and here.
-  set(cuda_options --expt-relaxed-constexpr --fmad=false -Xcompiler=-Wall,-Wextra,-Wshadow)
+  # Warning 186 is about templates that compare elements with zero, for unsigned types.
+  set(cuda_options --expt-relaxed-constexpr --extended-lambda --fmad=false --diag-suppress=186
+                   -Xcompiler=-Wall,-Wextra,-Wshadow)
   if(HEDDLE_WERROR)
     list(APPEND cuda_options --Werror=all-warnings -Xcompiler=-Werror)
   endif()
   add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:${cuda_options}>")
+  add_compile_definitions("$<$<COMPILE_LANGUAGE:CUDA>:HEDDLE_HOST_DEVICE=__host__ __device__>")
 endif()
 
 # heddle_cuda_sources(WITH file… WITHOUT file…): the sources of heddle in the current folder that

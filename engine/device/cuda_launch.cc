@@ -31,6 +31,8 @@ CudaLaunch::CudaLaunch(const char* what)
       gpu_(stream_ != nullptr ? stream_->gpu() : gpu_of_operation(what)),
       current_(gpu_) {
   gpu_.check_usable();
+  // What the thread met before is not this step's; it was returned to whoever called.
+  static_cast<void>(cudaGetLastError());
 }
 
 CudaLaunch::~CudaLaunch() {

@@ -19,7 +19,7 @@ namespace heddle::device {
 /// finish() returns; else it stands in the order of the operation's stream.
 ///
 ///   CudaLaunch on("relu");
-///   relu_kernel<<<blocks, threads, 0, on.stream()>>>(…);
+///   cuda_run_kernel(on, &relu_kernel, blocks, threads, …);
 ///   on.finish();
 ///
 /// Belongs to the thread that made it.

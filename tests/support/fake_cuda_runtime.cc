@@ -19,7 +19,7 @@
 
 // The calls of CUDA's runtime that engine/device/cuda_* makes, on two GPUs made of threads: each
 // stream is a thread that takes its time. A program that this file is linked into has no other
-// runtime. Kernels cannot be launched.
+// runtime. Kernels that nvcc compiled cannot be launched; see emulated_cuda.h.
 
 // CUDA's opaque types are declared at global scope.
 struct CUstream_st {
@@ -127,7 +127,8 @@ cudaError_t report(cudaError_t result) {
 
 cudaError_t copy_later(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
   if (g_broken.load()) return report(cudaErrorIllegalAddress);
-  stream->enqueue([to, from, bytes] { std::memcpy(to, from, bytes); });
+  heddle::support::enqueue_on_fake_cuda(stream,
+                                        [to, from, bytes] { std::memcpy(to, from, bytes); });
   return cudaSuccess;
 }
 
@@ -144,6 +145,10 @@ bool is_pinned(const void* block) {
 
 namespace heddle::support {
 void break_fake_cuda() { g_broken.store(true); }
+void enqueue_on_fake_cuda(CUstream_st* stream, std::function<void()> work) {
+  if (stream == cudaStreamPerThread) return work();
+  stream->enqueue(std::move(work));
+}
 void limit_fake_cuda_memory(std::size_t bytes) { g_limit.store(bytes); }
 }  // namespace heddle::support
 
@@ -268,11 +273,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
-  if (stream == cudaStreamPerThread) {
-    std::memcpy(to, from, bytes);
-    return report(cudaSuccess);
-  }
-  if (kind == cudaMemcpyHostToDevice && !is_pinned(from)) {
+  if (kind == cudaMemcpyHostToDevice && !is_pinned(from) && stream != cudaStreamPerThread) {
     const auto* const first = static_cast<const char*>(from);
     stream->enqueue([to, copy = std::vector<char>(first, first + bytes)] {
       std::memcpy(to, copy.data(), copy.size());
@@ -283,9 +284,42 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
   if (kind == cudaMemcpyDeviceToHost && !is_pinned(to)) return cudaStreamSynchronize(stream);
   return result;
 }
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
+  heddle::support::enqueue_on_fake_cuda(stream,
+                                        [to, value, bytes] { std::memset(to, value, bytes); });
+  return report(cudaSuccess);
+}
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
+                              std::size_t from_pitch, std::size_t bytes, std::size_t rows,
+                              cudaMemcpyKind, cudaStream_t stream) {
+  heddle::support::enqueue_on_fake_cuda(stream, [=] {
+    for (std::size_t row = 0; row < rows; ++row) {
+      std::memcpy(static_cast<char*>(to) + row * to_pitch,
+                  static_cast<const char*>(from) + row * from_pitch, bytes);
+    }
+  });
+  return report(cudaSuccess);
+}
 cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, std::size_t bytes,
                                 cudaStream_t stream) {
   return copy_later(to, from, bytes, stream);
+}
+
+// What nvcc's code calls: at the start of the program, and to launch a kernel.
+
+void** __cudaRegisterFatBinary(void*) {
+  static void* handle = nullptr;
+  return &handle;
+}
+void __cudaRegisterFatBinaryEnd(void**) {}
+void __cudaUnregisterFatBinary(void**) {}
+void __cudaRegisterFunction(void**, const char*, char*, const char*, int, uint3*, uint3*, dim3*,
+                            dim3*, int*) {}
+unsigned __cudaPushCallConfiguration(dim3, dim3, std::size_t, CUstream_st*) { return 0; }
+cudaError_t __cudaPopCallConfiguration(dim3*, dim3*, std::size_t*, void*) { return cudaSuccess; }
+cudaError_t __cudaGetKernel(cudaKernel_t*, const void*) { return cudaSuccess; }
+cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3, dim3, void**, std::size_t, cudaStream_t) {
+  return report(cudaErrorNotSupported);
 }
 
 }  // extern "C"
