@@ -9,22 +9,27 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+# For C++ only: cmake/cuda.cmake has the options of nvcc, which does not know these.
+function(heddle_add_cxx_options)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${ARGN}>")
+endfunction()
+
+heddle_add_cxx_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion)
 # GCC 12 sees an overlapping copy in "text" + std::to_string(n) (its bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  add_compile_options(-Wno-restrict)
+  heddle_add_cxx_options(-Wno-restrict)
 endif()
 if(HEDDLE_WERROR)
-  add_compile_options(-Werror)
+  heddle_add_cxx_options(-Werror)
 endif()
 
 if(HEDDLE_SANITIZE)
-  add_compile_options(-fsanitize=${HEDDLE_SANITIZE} -fno-sanitize-recover=all
-                      -fno-omit-frame-pointer)
+  heddle_add_cxx_options(-fsanitize=${HEDDLE_SANITIZE} -fno-sanitize-recover=all
+                         -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${HEDDLE_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     # GCC's manual: instrumented code gives false warnings of this kind.
-    add_compile_options(-Wno-maybe-uninitialized)
+    heddle_add_cxx_options(-Wno-maybe-uninitialized)
   endif()
 endif()
 

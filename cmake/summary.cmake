@@ -2,13 +2,6 @@ if(NOT PROJECT_IS_TOP_LEVEL)
   return()
 endif()
 
-if(NOT HEDDLE_CUDA)
-  set(cuda "off")
-elseif(HEDDLE_NVCC)
-  set(cuda "${HEDDLE_NVCC} found, but this version has no CUDA code to build")
-else()
-  set(cuda "no nvcc found, and this version has no CUDA code to build")
-endif()
 string(TOUPPER "CMAKE_CXX_FLAGS_${CMAKE_BUILD_TYPE}" flags)
 
 message(STATUS "heddle ${PROJECT_VERSION}")
@@ -16,6 +9,6 @@ message(STATUS "  compiler    ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERS
                "${CMAKE_BUILD_TYPE}: ${CMAKE_CXX_FLAGS} ${${flags}}")
 message(STATUS "  sanitizers  ${HEDDLE_SANITIZE}")
 message(STATUS "  BLAS        ${BLAS_LIBRARIES}")
-message(STATUS "  CUDA        ${cuda}")
+message(STATUS "  CUDA        ${heddle_cuda_choice}")
 message(STATUS "  also built  tests ${HEDDLE_TESTS}, examples ${HEDDLE_EXAMPLES}, "
                "benchmarks ${HEDDLE_BENCHMARKS}")

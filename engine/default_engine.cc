@@ -1,3 +1,4 @@
+#include <atomic>
 #include <cstdlib>
 
 #include "heddle/engine.h"
@@ -10,7 +11,15 @@ namespace {
 
 constexpr std::chrono::seconds kExitLimit{2};
 
+std::atomic<void (*)()> g_drain{nullptr};  // null: there is no default engine, or it is drained
+
 }  // namespace
+
+void drain_at_exit() {
+  std::atexit([] {
+    if (void (*const drain)() = g_drain.exchange(nullptr)) drain();
+  });
+}
 
 // Never destroyed: static objects that are destroyed after main may still hold arrays, and threads
 // that nobody joined may still push. The exit handler stands before the handlers of whatever was
@@ -18,9 +27,10 @@ constexpr std::chrono::seconds kExitLimit{2};
 Engine& Engine::get() {
   static Engine& engine = []() -> Engine& {
     static Engine* const made = new Engine(resolved_runtime_options().engine);
-    std::atexit([] {
+    g_drain.store([] {
       if (!detail::in_forked_child(made->core_->process())) made->core_->finish_at_exit(kExitLimit);
     });
+    drain_at_exit();
     return *made;
   }();
   return engine;

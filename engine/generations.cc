@@ -34,8 +34,9 @@ void Generations::wake(std::uint64_t below, Waiter::State state) {
 
 bool Generations::begin_wait(Waiter& waiter) {
   if (closed_.empty() && newest_pending_ == 0) return false;
+  closed_.push_back(newest_pending_);  // may throw
+  newest_pending_ = 0;
   waiter.generation = newest_++;
-  closed_.push_back(std::exchange(newest_pending_, 0));
   waiter.next = std::exchange(waiters_, &waiter);
   announce();
   return true;

@@ -23,6 +23,8 @@ namespace heddle::detail {
 ///  - Who adds to a closed generation is an operation of it, so an empty one stays empty.
 class Generations {
  public:
+  static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
+
   std::uint64_t newest() const { return newest_; }
   void add(std::uint64_t generation) { ++pending(generation); }
   void end(std::uint64_t generation) {
@@ -40,8 +42,6 @@ class Generations {
   std::uint64_t first_uncovered() const { return first_uncovered_.load(); }
 
  private:
-  static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
-
   std::uint64_t oldest() const { return newest_ - closed_.size(); }
   std::size_t& pending(std::uint64_t generation) {
     return generation == newest_ ? newest_pending_ : closed_[generation - oldest()];

@@ -25,6 +25,8 @@ class Ledger::Turn {
   explicit Turn(Ledger& ledger) : ledger_(ledger) { ledger_.lock_.lock(); }
   ~Turn() {
     const bool tells = ledger_.limit_.worth_telling();
+    // An exception may do anything when it is destroyed, which is not done under the lock.
+    const std::vector<FailurePtr> dropped = ledger_.tracker_.take_dropped();
     ledger_.lock_.unlock();
     if (tells) ledger_.limit_.tell();
   }
@@ -91,7 +93,7 @@ void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
   op.kind = submission.kind;
   op.cancelled = op.issued = op.ended_early = false;
   op.phase.store(Operation::Phase::kPushed, std::memory_order_relaxed);
-  op.awaited.store(false, std::memory_order_relaxed);
+  op.awaited.store(Awaited::kNo, std::memory_order_relaxed);
   if (submission.task != nullptr) op.task = std::move(*submission.task);
   if (is_async) {
     op.extras->async_task = std::move(*submission.async_task);
@@ -163,11 +165,11 @@ void Ledger::give_back_place() {
   limit_.give_back();
 }
 
-bool Ledger::post(Mailbox& mailbox, Operation& op, ReadyList& ready) {
+Awaited Ledger::post(Mailbox& mailbox, Operation& op, ReadyList& ready) {
   if (mailbox.full()) collect(ready);
   mailbox.post(op);
   // If it is another operation by now, it has been taken note of.
-  return op.awaited.load(std::memory_order_relaxed) || limit_.has_line();
+  return limit_.has_line() ? Awaited::kUrgently : op.awaited.load(std::memory_order_relaxed);
 }
 
 void Ledger::collect(ReadyList& ready) {
@@ -187,7 +189,7 @@ void Ledger::collect_locked(ReadyList& ready) {
 void Ledger::end_locked(Operation& op, ReadyList& ready) {
   ++ended_[static_cast<std::size_t>(op.outcome)];
   tracker_.done(op, ready);
-  if (op.failure != nullptr) op.failure = nullptr;
+  if (op.failure != nullptr) tracker_.drop(std::exchange(op.failure, nullptr));
   generations_.end(op.generation);
   op.phase.store(Operation::Phase::kUnused, std::memory_order_relaxed);
   unused_.push_back(&op);
@@ -221,6 +223,11 @@ bool Ledger::may_end(Operation& op) {
 FailurePtr Ledger::inherited(const Operation& op) {
   const std::lock_guard lock(lock_);
   return Tracker::inherited(op);
+}
+
+FailurePtr Ledger::inherited_so_far(const Operation& op) {
+  const std::lock_guard lock(lock_);
+  return Tracker::inherited_so_far(op);
 }
 
 bool Ledger::begin_wait(VarState* var, bool reads_too, Waiter& waiter, ReadyList& ready) {
@@ -271,6 +278,7 @@ ShutdownReport Ledger::ended(ReadyList& ready) {
   report.completed = count(Outcome::kCompleted);
   report.failed = count(Outcome::kFailed) + count(Outcome::kSkipped);
   report.cancelled = count(Outcome::kCancelled);
+  report.abandoned = limit_.pending();
   return report;
 }
 

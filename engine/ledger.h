@@ -70,14 +70,16 @@ class Ledger {
   bool try_admit(ReadyList& ready, bool forced);
   void give_back_place();
 
-  /// True if somebody waits for the operation, so that collect() must be called.
-  bool post(Mailbox& mailbox, Operation& op, ReadyList& ready);
+  /// Whether somebody waits for the operation, so that collect() must be called.
+  Awaited post(Mailbox& mailbox, Operation& op, ReadyList& ready);
   /// Takes note of what is posted.
   void collect(ReadyList& ready);
   /// True if collect() must be called before `op` is run.
   bool is_uncovered(const Operation& op) const {
     return op.generation >= generations_.first_uncovered();
   }
+  /// True if some thread waits for everything that was pushed before.
+  bool is_waited_for_all() const { return generations_.first_uncovered() != Generations::kNone; }
   /// True if a thread, and not just an operation, waits for others to end.
   bool is_urgent() const { return limit_.has_line() || var_waiters_.load() != 0; }
   /// Ends `op` here and now. Its place stays taken if `keeps_place`.
@@ -92,6 +94,7 @@ class Ledger {
   /// issues it ends it.
   bool may_end(Operation& op);
   FailurePtr inherited(const Operation& op);
+  FailurePtr inherited_so_far(const Operation& op);
 
   /// Registers a waiter; false, with its poison set, if there is nothing to wait for. After the
   /// wait end_wait() must be called. Throws EngineStopped after stop_waiters().
@@ -115,7 +118,7 @@ class Ledger {
       }
     }
   }
-  /// How the operations have ended so far; nothing is abandoned.
+  /// How the operations have ended so far; those that have not count as abandoned.
   ShutdownReport ended(ReadyList& ready);
 
   std::uint64_t version(VarState* var, ReadyList& ready);

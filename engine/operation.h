@@ -17,6 +17,13 @@ namespace heddle::detail {
 
 class LaneQueue;
 
+/// Whether somebody waits for the end of an operation.
+enum class Awaited : std::uint8_t {
+  kNo,
+  kYes,
+  kUrgently,  ///< a thread does, or an operation of higher priority
+};
+
 /// What only some operations have.
 struct OperationExtras {
   AsyncTask async_task;
@@ -62,9 +69,8 @@ struct alignas(64) Operation : ReadyNode {
   bool issued = false;       ///< it stands in the order of its stream; under the lock
   bool ended_early = false;  ///< its stream was done with it before it was issued; under the lock
   enum class Phase : std::uint8_t { kUnused, kPushed, kRunning, kReturned };
-  std::atomic<Phase> phase{Phase::kUnused};  ///< for who looks on
-  /// Somebody waits for its end, which must be reported to the Ledger at once.
-  std::atomic<bool> awaited{false};
+  std::atomic<Phase> phase{Phase::kUnused};    ///< for who looks on
+  std::atomic<Awaited> awaited{Awaited::kNo};  ///< written under the lock
 
   std::uint32_t access_count = 0;
   std::array<Access, kInlineAccesses> inline_accesses;

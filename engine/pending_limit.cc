@@ -34,7 +34,10 @@ void PendingLimit::wait_for_room(const std::function<bool()>& try_take) {
     const std::uint64_t seen = events_;
     if (line_.front() == &place) {
       lock.unlock();
-      taken = try_take();
+      try {
+        taken = try_take();
+      } catch (const EngineStopped&) {  // between the look at stopped_ and this
+      }
       lock.lock();
       if (taken) break;
     }

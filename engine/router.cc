@@ -40,6 +40,7 @@ LaneQueue& Router::make(Device device, Lane lane) {
 }
 
 WorkerPool& Router::cpu_pool(Lane lane) {
+  std::atomic<LaneQueue*>& asked = cpu_[static_cast<std::size_t>(lane)];
   const bool pooled = engine_.options().kind == EngineKind::kPooled;
   if (pooled && lane != Lane::kBlocking) lane = Lane::kCompute;
   std::atomic<LaneQueue*>& queue = cpu_[static_cast<std::size_t>(lane)];
@@ -54,6 +55,7 @@ WorkerPool& Router::cpu_pool(Lane lane) {
     size_.fetch_add(1);
     queue.store(pools_.back().get());
   }
+  asked.store(queue.load());
   return static_cast<WorkerPool&>(*queue.load());
 }
 

@@ -9,6 +9,11 @@ namespace heddle {
 /// an environment variable that does not parse.
 RuntimeOptions resolved_runtime_options();
 
+/// Has the default engine, if there is one at exit, end what is in flight then, before anything
+/// runs that std::atexit was given earlier. Once more after something else that the work in flight
+/// needs has been started.
+void drain_at_exit();
+
 /// Throws std::invalid_argument, naming field, value and range, for a value out of range.
 void check_engine_options(const EngineOptions& options);
 

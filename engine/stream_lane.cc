@@ -1,5 +1,7 @@
 #include "engine/stream_lane.h"
 
+#include <utility>
+
 #include "engine/threaded_engine.h"
 #include "engine/trace_log.h"
 
@@ -37,8 +39,9 @@ void StreamLane::issue(Operation& op) {
   // An asynchronous operation ends when its Completion says so, of which the stream knows nothing:
   // what depends on it is released then, and `op` may be gone as soon as it is issued.
   const bool is_async = op.is(Operation::kAsync);
-  const device::Work work = {&StreamLane::run, &StreamLane::finished, &op,
-                             op.priority,      op.sequence,           op.is(Operation::kBrief)};
+  const device::Work work = {&StreamLane::run,   &StreamLane::finished, &op,
+                             op.priority,        op.sequence,           op.is(Operation::kBrief),
+                             &StreamLane::failed};
   const device::Token token = stream_->issue(work, waits_);
   if (is_async) return;
   ReadyList ready;
@@ -49,6 +52,11 @@ void StreamLane::issue(Operation& op) {
 void StreamLane::run(void* operation) {
   auto& op = *static_cast<Operation*>(operation);
   static_cast<StreamLane*>(op.queue)->engine_.execute(op);
+}
+
+void StreamLane::failed(void* operation, std::exception_ptr error) {
+  auto& op = *static_cast<Operation*>(operation);
+  if (op.thrown == nullptr) op.thrown = std::move(error);
 }
 
 void StreamLane::finished(void* operation) {

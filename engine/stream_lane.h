@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -34,6 +35,7 @@ class StreamLane final : public LaneQueue {
 
  private:
   static void run(void* operation);
+  static void failed(void* operation, std::exception_ptr error);
   static void finished(void* operation);
 
   void issue_some(std::unique_lock<std::mutex>& lock);

@@ -82,7 +82,10 @@ ThreadedEngine::~ThreadedEngine() {
 
 bool ThreadedEngine::try_admit() {
   Ready ready(*this);
-  return ledger_.try_admit(ready.list, /*forced=*/OperationScope::current() != nullptr);
+  const bool inside = OperationScope::current() != nullptr;
+  PendingLimit& limit = ledger_.limit();
+  if (!inside && limit.has_line() && !limit.stopped()) return false;
+  return ledger_.try_admit(ready.list, /*forced=*/inside);
 }
 
 Route ThreadedEngine::route(const Submission& submission) {
@@ -165,7 +168,8 @@ void ThreadedEngine::execute(Operation& op) {
   const OperationScope scope(this, op.name(), op.sequence, op.device, op.lane, op.generation);
   op.phase.store(Operation::Phase::kRunning, std::memory_order_relaxed);
   if (tracing()) op.extras->started_at = now_ns();
-  if (op.is(Operation::kOnStream)) op.failure = ledger_.inherited(op);
+  // A stream may run it while what it waits for on the device is still to come.
+  if (op.is(Operation::kOnStream)) op.failure = ledger_.inherited_so_far(op);
   bool skip = op.failure != nullptr;
   if (op.kind == Submission::Kind::kRun && cancelling_.load(std::memory_order_relaxed)) {
     op.cancelled = skip = true;
@@ -192,8 +196,9 @@ void ThreadedEngine::execute(Operation& op) {
 }
 
 void ThreadedEngine::call_async(Operation& op, RunContext& context) {
-  const auto state = std::make_shared<OpCompletion>(shared_from_this(), op);
+  std::shared_ptr<OpCompletion> state;
   try {
+    state = std::make_shared<OpCompletion>(shared_from_this(), op);
     op.extras->async_task(context, Completion(state));
   } catch (...) {
     op.thrown = std::current_exception();
@@ -204,7 +209,7 @@ void ThreadedEngine::call_async(Operation& op, RunContext& context) {
     if (op.thrown == nullptr) op.thrown = std::current_exception();
   }
   if (op.thrown == nullptr) return;
-  switch (state->abandon()) {
+  switch (state != nullptr ? state->abandon() : AsyncState::Abandoned::kOpen) {
     case AsyncState::Abandoned::kOpen:
       op.extras->parts.fetch_sub(1);
       break;
@@ -217,7 +222,7 @@ void ThreadedEngine::call_async(Operation& op, RunContext& context) {
   }
 }
 
-bool ThreadedEngine::after_callable(Operation& op, ReadyList& ready, Mailbox* mailbox) {
+Awaited ThreadedEngine::after_callable(Operation& op, ReadyList& ready, Mailbox* mailbox) {
   if (op.is(Operation::kAsync)) {
     op.phase.store(Operation::Phase::kReturned, std::memory_order_relaxed);
     if (op.extras->parts.fetch_sub(1) == 1) finish(op, ready);
@@ -229,7 +234,7 @@ bool ThreadedEngine::after_callable(Operation& op, ReadyList& ready, Mailbox* ma
   } else {
     finish(op, ready);
   }
-  return false;
+  return Awaited::kNo;
 }
 
 void ThreadedEngine::finish(Operation& op, ReadyList& ready) {
@@ -331,7 +336,7 @@ Watchdog::Progress ThreadedEngine::progress() {
   const ShutdownReport ended = ledger_.ended(ready.list);
   ledger_.visit_pending([this](const Operation& op) { stall_report_.look(op); });
   stall_report_.end_look();
-  return {ended.completed + ended.failed + ended.cancelled, ledger_.pending(ready.list)};
+  return {ended.completed + ended.failed + ended.cancelled, ended.abandoned};
 }
 
 std::string ThreadedEngine::describe_pending() {
@@ -347,16 +352,12 @@ void ThreadedEngine::report(OpError error) {
 ShutdownReport ThreadedEngine::shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) {
   if (mode == ShutdownMode::kCancel) cancelling_.store(true);
   ledger_.limit().stop();
-  std::size_t abandoned = 0;
   if (!ledger_.limit().wait_until_empty(deadline_in(deadline), [this] { return pending(); })) {
-    abandoned = pending();
     abandoned_.store(true);
     ledger_.stop_waiters();
   }
   Ready ready(*this);
-  ShutdownReport report = ledger_.ended(ready.list);
-  report.abandoned = abandoned;
-  return report;
+  return ledger_.ended(ready.list);
 }
 
 bool ThreadedEngine::close() {

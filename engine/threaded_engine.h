@@ -51,9 +51,9 @@ class ThreadedEngine final : public EngineCore {
   /// Runs the callable of `op`, or skips it, and destroys the callable. Does not throw.
   void execute(Operation& op);
   /// After execute(): ends `op` unless its Completion or its issuer has to. It is gone then. What
-  /// becomes ready is added to `ready`. A worker posts the operation in its mailbox; true if
-  /// somebody waits for what it has posted, so that Ledger::collect() must be called.
-  bool after_callable(Operation& op, ReadyList& ready, Mailbox* mailbox = nullptr);
+  /// becomes ready is added to `ready`. A worker posts the operation in its mailbox, and gets
+  /// whether somebody waits for that, so that Ledger::collect() must be called.
+  Awaited after_callable(Operation& op, ReadyList& ready, Mailbox* mailbox = nullptr);
   /// Ends `op`, which is gone then.
   void finish(Operation& op, ReadyList& ready);
   /// Gives every operation of `ready` to its queue.

@@ -28,12 +28,18 @@ void unlink(Access& access) {
   (access.newer != nullptr ? access.newer->older : var.newest) = access.older;
 }
 
-void mark_awaited(Operation& op) { op.awaited.store(true, std::memory_order_relaxed); }
+void mark_awaited(Operation& op, bool urgently) {
+  if (urgently) {
+    op.awaited.store(Awaited::kUrgently, std::memory_order_relaxed);
+  } else if (op.awaited.load(std::memory_order_relaxed) == Awaited::kNo) {
+    op.awaited.store(Awaited::kYes, std::memory_order_relaxed);
+  }
+}
 
 void block(Operation& op, Access& earlier) {
   if (follows(op, *earlier.operation)) return;
   ++op.blockers;
-  mark_awaited(*earlier.operation);
+  mark_awaited(*earlier.operation, op.priority > earlier.operation->priority);
 }
 
 void unblock(Operation& op, ReadyList& ready) {
@@ -91,6 +97,16 @@ void fetch_behind(const Operation& op) {
   }
 }
 
+/// The last write before `access` that has not ended, or null.
+const Access* write_before(const Access& access) {
+  const Access* const last = access.var->last_write;
+  if (last == nullptr) return nullptr;  // so this is a read
+  if (last->operation->sequence < access.operation->sequence) return last;
+  const Access* earlier = access.older;
+  while (earlier != nullptr && !earlier->write) earlier = earlier->older;
+  return earlier;
+}
+
 /// Keeps of each stream the latest token only.
 void merge_token(std::vector<device::Token>& tokens, const Access& access) {
   if (!access.operation->issued) return;
@@ -143,15 +159,11 @@ void Tracker::waits(const Operation& op, std::vector<device::Token>& tokens) {
   tokens.clear();
   for (std::uint32_t i = 0; i < op.access_count; ++i) {
     const Access& access = op.accesses()[i];
-    const Access* const last_write = access.var->last_write;
-    if (last_write == nullptr) continue;  // then this is a read, and has met none
-    if (last_write->operation->sequence < op.sequence) {
-      merge_token(tokens, *last_write);
-      continue;
-    }
-    for (const Access* earlier = access.older; earlier != nullptr; earlier = earlier->older) {
-      if (access.write || earlier->write) merge_token(tokens, *earlier);
-      if (earlier->write) break;
+    const Access* const write = write_before(access);
+    if (write != nullptr) merge_token(tokens, *write);
+    if (!access.write) continue;
+    for (const Access* read = access.older; read != write; read = read->older) {
+      merge_token(tokens, *read);
     }
   }
 }
@@ -168,6 +180,18 @@ FailurePtr Tracker::inherited(const Operation& op) {
   return first;
 }
 
+FailurePtr Tracker::inherited_so_far(const Operation& op) {
+  if (op.kind != Submission::Kind::kRun) return nullptr;
+  FailurePtr first;
+  for (std::uint32_t i = 0; i < op.access_count; ++i) {
+    const Access& access = op.accesses()[i];
+    const FailurePtr& poison = access.var->poison;
+    if (poison == nullptr || (access.write && op.is(Operation::kOverwrites))) continue;
+    if (write_before(access) == nullptr) first = earlier(first, poison);
+  }
+  return first;
+}
+
 void Tracker::done(Operation& op, ReadyList& ready) {
   fetch_behind(op);
   for (std::uint32_t i = 0; i < op.access_count; ++i) end(op.accesses()[i], ready);
@@ -178,7 +202,9 @@ void Tracker::end(Access& access, ReadyList& ready) {
   const Operation& op = *access.operation;
   if (access.write) {
     if (op.kind != Submission::Kind::kClear) ++var.version;
-    if (op.failure != nullptr || var.poison != nullptr) var.poison = op.failure;
+    if (op.failure != nullptr || var.poison != nullptr) {
+      drop(std::exchange(var.poison, op.failure));
+    }
     if (var.last_write == &access) var.last_write = nullptr;
   }
   for_each_behind(access, [&](Operation& behind) {
@@ -186,18 +212,20 @@ void Tracker::end(Access& access, ReadyList& ready) {
   });
   unlink(access);
   if (var.waiters != nullptr) end_of(var, access);
-  if (var.newest == nullptr) release(&var);
+  if (var.newest != nullptr) return;
+  if (var.poison != nullptr) drop(var.poison);  // it may go with the variable
+  release(&var);
 }
 
 bool Tracker::begin_wait(VarState& var, bool reads_too, Waiter& waiter) {
   if (reads_too) {
     for (Access* access = var.oldest; access != nullptr; access = access->newer) {
-      mark_awaited(*access->operation);
+      mark_awaited(*access->operation, /*urgently=*/true);
       ++waiter.left;
     }
     if (waiter.left != 0) waiter.last_sequence = var.newest->operation->sequence;
   } else if (var.last_write != nullptr) {
-    mark_awaited(*var.last_write->operation);
+    mark_awaited(*var.last_write->operation, /*urgently=*/true);
     waiter.write = var.last_write;
     waiter.left = 1;
   }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/operation.h"
@@ -53,6 +54,9 @@ class Tracker {
   /// The poison that `op` meets, or null. Final once everything that `op` waits for is done.
   static FailurePtr inherited(const Operation& op);
 
+  /// What of that is final already: what `op` meets in variables without writes still to come.
+  static FailurePtr inherited_so_far(const Operation& op);
+
   /// Ends `op`: its variables carry op.failure from now on.
   void done(Operation& op, ReadyList& ready);
 
@@ -62,11 +66,16 @@ class Tracker {
   /// Wakes every waiter: nothing further will end.
   void stop_waiters();
 
+  /// Keeps what is not needed any more until the caller can destroy it without the lock.
+  void drop(FailurePtr failure) { dropped_.push_back(std::move(failure)); }
+  std::vector<FailurePtr> take_dropped() { return std::exchange(dropped_, {}); }
+
  private:
   void end(Access& access, ReadyList& ready);
   void end_of(VarState& var, const Access& access);
 
   std::vector<VarState*> watched_;  ///< those with waiters
+  std::vector<FailurePtr> dropped_;
 };
 
 }  // namespace heddle::detail

@@ -13,7 +13,7 @@ namespace {
 /// As long as it takes to wake a thread: who sleeps sooner pays more than it saves.
 constexpr std::chrono::microseconds kSpin{20};
 
-/// So much work in the queue that what has come since can wait, unless it is urgent.
+/// A worker that finds fewer operations than this is faster than who pushes.
 constexpr std::size_t kEnough = 4;
 
 /// Longest pause between two looks, in pauses of the CPU: each look costs who pushes a cache miss.
@@ -155,14 +155,10 @@ ReadyNode* WorkerPool::from_batch(Worker& me) {
 
 ReadyNode* WorkerPool::take(Worker& me) {
   const bool exact = workers_.size() == 1;
-  const std::uint32_t urgent = urgent_.load();
+  me.urgent = urgent_.load();
   // Until the batch is known whatever comes may have to go first.
   if (exact) batched_sequence_.store(std::numeric_limits<std::uint64_t>::max());
-  if (exact || queue_.size() < kEnough || urgent != looked_) {
-    looked_ = urgent;
-    empty_inbox();
-  }
-  me.urgent = urgent;
+  empty_inbox();
   me.is_fed = queue_.size() < kEnough && !queue_.empty();
   ReadyNode* const first = queue_.pop();
   // Few, so that something is left for each of the others also if these take long.
@@ -261,6 +257,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
     if (std::exchange(searching, false)) searching_.fetch_sub(1);
     if (!inbox_.empty()) {  // whoever put it there may have seen nobody asleep, or is at it
       sleeping_.fetch_sub(1);
+      has_collected = false;  // it counted as asleep: what was deferred meanwhile is its business
       lock.unlock();
       std::this_thread::yield();
       lock.lock();
@@ -269,6 +266,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
     sleep(lock);
     searching = !stopping_.load();
     has_spun = idle_ == Idle::kSleep;
+    has_collected = false;
   }
 }
 
@@ -306,8 +304,10 @@ void WorkerPool::run(Worker& me, ReadyNode& first) {
     if (engine_.ledger().is_uncovered(op)) engine_.collect();
     ReadyList ready;
     engine_.execute(op);
-    const bool is_awaited = engine_.after_callable(op, ready, &me.mailbox);
-    if (is_awaited && !may_defer(me)) engine_.ledger().collect(ready);
+    const Awaited awaited = engine_.after_callable(op, ready, &me.mailbox);
+    if (awaited == Awaited::kUrgently || (awaited == Awaited::kYes && !may_defer(me))) {
+      engine_.ledger().collect(ready);
+    }
     Operation* const mine = ready.take_first_of(*this);
     engine_.dispatch(ready);
     node = mine != nullptr ? keep_or_queue(me, *mine) : nullptr;
@@ -319,6 +319,8 @@ void WorkerPool::run(Worker& me, ReadyNode& first) {
     const std::lock_guard lock(items_lock_);
     free_items_.emplace_back(&item);
   }
+  // Nobody knows here which wait covers it.
+  if (engine_.ledger().is_waited_for_all()) engine_.collect();
   work.run(work.argument);
   work.finished(work.argument);
 }

@@ -39,12 +39,11 @@ class ThreadedEngine;
 ///  - A node is in the inbox, in the queue, in one element of one batch, or running. Whoever
 ///    exchanges it out of a batch has it: its worker or, when that is busy, another one that found
 ///    nothing else.
-///  - While every worker is busy nothing that becomes ready could start, so ends that others wait
-///  for
-///    are taken note of some at a time: who defers that says so in deferred_since_ before it looks
-///    whether a worker is idle; an idle worker counts itself in searching_ before it looks there
-///    (both sequentially consistent), and a busy one looks before each operation. Only where no
-///    other queue could run what becomes ready, and where several workers make the order of equals
+///  - While every worker is busy, ends that others wait for are taken note of some at a time. Who
+///    defers one says so in deferred_since_ before it looks whether a worker is idle; an idle
+///    worker counts itself in searching_ before it looks there (both sequentially consistent), and
+///    a busy one looks before each operation. That is done only if nobody waits urgently, if no
+///    other queue could run what becomes ready, and if several workers make the order of equals
 ///    free.
 ///  - What is in a batch goes before what is in the queue, but for what became ready later. If the
 ///    order asks for that to run first, urgent_ is raised, and every worker that took its batch
@@ -121,7 +120,6 @@ class WorkerPool final : public LaneQueue, public device::Executor {
 
   alignas(64) base::SpinLock mutex_;
   ReadyQueue queue_;
-  std::uint32_t looked_ = 0;  ///< urgent_ when the inbox was emptied last
 
   // Written under mutex_, read without. Who puts reads only what seldom changes.
   alignas(64) std::atomic<bool> has_queue_{false};  ///< something is in queue_

@@ -10,6 +10,7 @@
 
 #include "heddle/engine.h"
 
+#include "engine/device/backend.h"
 #include "kvstore/sum.h"
 #include "kvstore/transfer.h"
 #include "ndarray/array_access.h"
@@ -27,8 +28,8 @@ constexpr std::size_t kBlockBytes = 8192;
 /// A step of an optimizer, ready to be applied to the elements of one type.
 class Step {
  public:
-  Step(const Optimizer& optimizer, std::int64_t number, DType dtype) {
-    std::visit([&](const auto& o) { set(o, number, dtype); }, optimizer);
+  Step(const Optimizer& optimizer, std::int64_t number, Device device, DType dtype) {
+    std::visit([&](const auto& o) { set(o, number, device, dtype); }, optimizer);
   }
 
   void apply(std::byte* weight, const std::byte* gradient, std::byte* const* state,
@@ -43,18 +44,18 @@ class Step {
   }
 
  private:
-  void set(const Sgd& sgd, std::int64_t, DType dtype) {
+  void set(const Sgd& sgd, std::int64_t, Device device, DType dtype) {
     options_ = {.lr = sgd.lr, .momentum = sgd.momentum, .wd = sgd.weight_decay};
     if (sgd.momentum == 0) {
-      kernel_ = ops::sgd_kernel(kName, dtype);
+      kernel_ = ops::sgd_kernel(kName, device, dtype);
     } else {
-      kernel_ = ops::momentum_kernel(kName, dtype);
+      kernel_ = ops::momentum_kernel(kName, device, dtype);
     }
   }
-  void set(const Adam& adam, std::int64_t number, DType dtype) {
+  void set(const Adam& adam, std::int64_t number, Device device, DType dtype) {
     options_ =
         ops::adam_step(adam.lr, adam.beta1, adam.beta2, adam.epsilon, adam.weight_decay, number);
-    kernel_ = ops::adam_kernel(kName, dtype);
+    kernel_ = ops::adam_kernel(kName, device, dtype);
   }
 
   std::variant<ops::SgdKernel, ops::MomentumKernel, ops::AdamKernel> kernel_;
@@ -71,7 +72,7 @@ class Update {
   Update(const Step& step, std::vector<NDArray> gradients, const NDArray& weight,
          const std::vector<NDArray>& state)
       : step_(step),
-        sum_(sum_kernel(weight.dtype())),
+        sum_(sum_kernel(weight.device(), weight.dtype())),
         gradients_(std::move(gradients)),
         weight_(weight),
         state_(state) {}
@@ -152,18 +153,25 @@ std::vector<NDArray> make_state(const Optimizer& optimizer, const NDArray& weigh
 
 void push_update(const Optimizer& optimizer, std::int64_t step, std::vector<NDArray> gradients,
                  const NDArray& weight, const std::vector<NDArray>& state, int priority) {
+  const bool on_host = device::backend_of(weight.device()).runs_cpu_kernels();
+  if (!on_host && gradients.size() > 1) {
+    // There are no blocks in cache to sum and use at once: the sum is an array, for two kernels.
+    const NDArray total(weight.shape(), weight.device(), weight.dtype());
+    push_sum(std::move(gradients), total, priority);
+    gradients = {total};
+  }
   const std::vector<Var> reads = vars_of(gradients);
   const bool brief = are_brief(gradients, weight);
   std::vector<Var> mutates = {weight.var()};
   for (const NDArray& array : state) mutates.push_back(array.var());
-  Engine::get().push(
-      Update(Step(optimizer, step, weight.dtype()), std::move(gradients), weight, state), reads,
-      mutates,
-      {.device = weight.device(),
-       .lane = sum_lane(weight.device()),
-       .priority = priority,
-       .name = kName,
-       .brief = brief});
+  Engine::get().push(Update(Step(optimizer, step, weight.device(), weight.dtype()),
+                            std::move(gradients), weight, state),
+                     reads, mutates,
+                     {.device = weight.device(),
+                      .lane = sum_lane(weight.device()),
+                      .priority = priority,
+                      .name = kName,
+                      .brief = brief});
 }
 
 }  // namespace heddle::kvstore

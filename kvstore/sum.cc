@@ -6,9 +6,10 @@
 
 #include "heddle/engine.h"
 
+#include "kvstore/add.h"
 #include "kvstore/transfer.h"
 #include "ndarray/array_access.h"
-#include "ops/element.h"
+#include "ndarray/cuda_kernels.h"
 #include "ops/vectorize.h"
 
 namespace heddle::kvstore {
@@ -19,17 +20,6 @@ namespace {
 /// level cache between passes.
 constexpr std::int64_t kBlock = 2048;
 constexpr std::size_t kInputsPerPass = 4;
-
-template <class T>
-HEDDLE_INLINE T add(T a, T b) {
-  return ops::plus(a, b);
-}
-HEDDLE_INLINE float16 add(float16 a, float16 b) {
-  return float16(static_cast<float>(a) + static_cast<float>(b));
-}
-HEDDLE_INLINE bfloat16 add(bfloat16 a, bfloat16 b) {
-  return bfloat16(static_cast<float>(a) + static_cast<float>(b));
-}
 
 /// out = the sum of two to four inputs; `out` may be the first.
 template <class T>
@@ -90,9 +80,7 @@ void sum(std::span<const std::byte* const> inputs, std::byte* out, std::int64_t 
   }
 }
 
-}  // namespace
-
-SumKernel sum_kernel(DType dtype) {
+SumKernel cpu_kernel(DType dtype) {
   switch (dtype) {
     case DType::kFloat32:
       return &sum<float>;
@@ -116,11 +104,19 @@ SumKernel sum_kernel(DType dtype) {
   return &sum<ops::Bool>;
 }
 
+}  // namespace
+
+SumKernel sum_kernel(Device device, DType dtype) {
+  return detail::kernel_for_device(
+      "kvstore.sum", device, [dtype] { return cpu_kernel(dtype); },
+      [dtype] { return cuda_sum_kernel(dtype); });
+}
+
 void push_sum(std::vector<NDArray> inputs, const NDArray& out, int priority) {
   const std::vector<Var> reads = vars_of(inputs);
   const bool brief = are_brief(inputs, out);
   Engine::get().push(
-      [inputs = std::move(inputs), out, kernel = sum_kernel(out.dtype())] {
+      [inputs = std::move(inputs), out, kernel = sum_kernel(out.device(), out.dtype())] {
         kernel(addresses_of(inputs), static_cast<std::byte*>(ArrayAccess::address(out)),
                out.size());
       },

@@ -12,11 +12,16 @@
 namespace heddle::kvstore {
 
 /// out[i] = ((in0[i] + in1[i]) + in2[i]) + … for i < count, in the arithmetic of operator+ of
-/// arrays. At least one input; `out` overlaps none of them. Runs on the calling thread.
+/// arrays. At least one input; `out` overlaps none of them. Runs on the calling thread, or is
+/// enqueued on the operation's stream.
 using SumKernel = void (*)(std::span<const std::byte* const> inputs, std::byte* out,
                            std::int64_t count);
 
-SumKernel sum_kernel(DType dtype);
+/// For arrays that kernels of `device` read.
+SumKernel sum_kernel(Device device, DType dtype);
+
+/// What CUDA devices have; null in a build without it.
+SumKernel cuda_sum_kernel(DType dtype);
 
 /// Where sums, and updates from sums, run on the device that owns the value. Not in a GPU's compute
 /// stream: there one that waits for a peer's copy would hold up the backward work behind it.

@@ -5,12 +5,11 @@
 
 #include "ndarray/array_access.h"
 #include "ndarray/convert.h"
+#include "ndarray/cuda_kernels.h"
 #include "ndarray/dispatch.h"
 
 namespace heddle {
 namespace {
-
-using Kernel = void (*)(const void* from, void* to, std::int64_t size);
 
 template <class From, class To>
 void convert_all(const void* from, void* to, std::int64_t size) {
@@ -19,9 +18,9 @@ void convert_all(const void* from, void* to, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) target[i] = detail::convert<To>(source[i]);
 }
 
-Kernel kernel_for(DType from, DType to) {
+detail::ConvertKernel kernel_for(DType from, DType to) {
   return detail::visit_dtype(from, [to](auto from_type) {
-    return detail::visit_dtype(to, [](auto to_type) -> Kernel {
+    return detail::visit_dtype(to, [](auto to_type) -> detail::ConvertKernel {
       return convert_all<typename decltype(from_type)::type, typename decltype(to_type)::type>;
     });
   });
@@ -33,7 +32,9 @@ NDArray NDArray::astype(DType dtype) const {
   check_not_empty("astype");
   if (dtype == dtype_) return *this;
   NDArray result(shape_, device(), dtype);
-  const Kernel kernel = kernel_for(dtype_, dtype);
+  const auto kernel = detail::kernel_for_device(
+      "astype", device(), [&] { return kernel_for(dtype_, dtype); },
+      [&] { return detail::cuda_convert_kernel(dtype_, dtype); });
   Engine::get().push(
       [kernel, from = *this, result] {
         kernel(ArrayAccess::address(from), ArrayAccess::address(result), result.size());

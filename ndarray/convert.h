@@ -10,6 +10,8 @@
 #include "heddle/dtype.h"
 #include "heddle/scalar.h"
 
+#include "engine/base/host_device.h"
+#include "ndarray/cuda_kernels.h"
 #include "ndarray/dispatch.h"
 
 namespace heddle::detail {
@@ -19,7 +21,7 @@ inline constexpr bool is_half_type = std::is_same_v<T, float16> || std::is_same_
 
 /// Without the fraction. NaN and what 64 bits cannot hold become the least number.
 template <std::floating_point Real>
-std::int64_t truncate(Real x) {
+HEDDLE_HOST_DEVICE std::int64_t truncate(Real x) {
   constexpr Real kLimit = 0x1p63;
   return x >= -kLimit && x < kLimit ? static_cast<std::int64_t>(x)
                                     : std::numeric_limits<std::int64_t>::min();
@@ -27,7 +29,7 @@ std::int64_t truncate(Real x) {
 
 /// The float next to x whose last bit is 1, or x itself if it is a float: rounding the result to
 /// fewer bits is then the same as rounding x.
-inline float round_to_odd(double x) {
+HEDDLE_HOST_DEVICE inline float round_to_odd(double x) {
   const float nearest = static_cast<float>(x);
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(nearest);
   const double back = nearest;
@@ -37,7 +39,7 @@ inline float round_to_odd(double x) {
 
 /// The conversion of NDArray::astype.
 template <class To, class From>
-To convert(From x) {
+HEDDLE_HOST_DEVICE To convert(From x) {
   if constexpr (std::is_same_v<To, From>) {
     return x;
   } else if constexpr (std::is_same_v<From, Bool>) {
@@ -55,6 +57,14 @@ To convert(From x) {
   } else {
     return static_cast<To>(x);
   }
+}
+
+/// Element i of an arange().
+template <class To>
+HEDDLE_HOST_DEVICE To progression_element(const Progression& p, std::int64_t i) {
+  const auto steps = static_cast<std::uint64_t>(i);
+  if (p.is_exact) return convert<To>(static_cast<std::int64_t>(p.origin + steps * p.stride));
+  return convert<To>(p.start + static_cast<double>(i) * p.step);
 }
 
 template <class To>

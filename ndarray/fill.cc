@@ -10,29 +10,42 @@
 
 #include "ndarray/array_access.h"
 #include "ndarray/convert.h"
+#include "ndarray/cuda_kernels.h"
 #include "ndarray/dispatch.h"
 
 namespace heddle {
 namespace {
 
-/// Pushes write(first, size), which writes every element of the new `array`; `first` has the type
-/// of its elements.
+/// Pushes write(first, size), which writes every element of the new `array`.
 template <class Write>
 void push_write(const char* name, const NDArray& array, Write write) {
-  detail::visit_dtype(array.dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
-    Engine::get().push(
-        [array, write] { write(static_cast<T*>(ArrayAccess::address(array)), array.size()); }, {},
-        {array.var()}, {.device = array.device(), .name = name, .overwrites = true});
-  });
+  Engine::get().push([array, write] { write(ArrayAccess::address(array), array.size()); }, {},
+                     {array.var()}, {.device = array.device(), .name = name, .overwrites = true});
+}
+
+template <class T>
+void fill(void* first, std::int64_t size, const void* element, std::size_t /*width*/) {
+  std::fill_n(static_cast<T*>(first), size, *static_cast<const T*>(element));
 }
 
 NDArray filled(const char* name, Shape shape, Scalar value, Device device, DType dtype) {
   NDArray array(std::move(shape), device, dtype);
-  push_write(name, array, [value]<class T>(T* first, std::int64_t size) {
-    std::fill_n(first, size, detail::convert_scalar<T>(value));
+  detail::visit_dtype(dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    const auto kernel = detail::kernel_for_device(
+        name, device, []() -> detail::FillKernel { return &fill<T>; }, detail::cuda_fill_kernel);
+    push_write(name, array,
+               [kernel, element = detail::convert_scalar<T>(value)](void* first, std::int64_t n) {
+                 kernel(first, n, &element, sizeof(T));
+               });
   });
   return array;
+}
+
+template <class T>
+void fill_progression(const detail::Progression& progression, void* first, std::int64_t size) {
+  auto* const to = static_cast<T*>(first);
+  for (std::int64_t i = 0; i < size; ++i) to[i] = detail::progression_element<T>(progression, i);
 }
 
 struct Range {
@@ -89,16 +102,20 @@ NDArray NDArray::full(Shape shape, Scalar value, Device device, DType dtype) {
 NDArray NDArray::arange(Scalar start, Scalar stop, Scalar step, Device device, DType dtype) {
   const Range range{start, stop, step};
   NDArray array({count_elements(range)}, device, dtype);
-  push_write("arange", array, [range]<class T>(T* first, std::int64_t size) {
-    const auto origin = static_cast<std::uint64_t>(range.start.integer());
-    const auto stride = static_cast<std::uint64_t>(range.step.integer());
-    for (std::int64_t i = 0; i < size; ++i) {
-      first[i] =
-          range.is_exact()
-              ? detail::convert<T>(
-                    static_cast<std::int64_t>(origin + static_cast<std::uint64_t>(i) * stride))
-              : detail::convert<T>(range.start.real() + static_cast<double>(i) * range.step.real());
-    }
+  const auto cpu_kernel = [dtype] {
+    return detail::visit_dtype(dtype, [](auto type) -> detail::ProgressionKernel {
+      return &fill_progression<typename decltype(type)::type>;
+    });
+  };
+  const auto kernel = detail::kernel_for_device(
+      "arange", device, cpu_kernel, [dtype] { return detail::cuda_progression_kernel(dtype); });
+  const detail::Progression progression{.is_exact = range.is_exact(),
+                                        .origin = static_cast<std::uint64_t>(start.integer()),
+                                        .stride = static_cast<std::uint64_t>(step.integer()),
+                                        .start = start.real(),
+                                        .step = step.real()};
+  push_write("arange", array, [kernel, progression](void* first, std::int64_t size) {
+    kernel(progression, first, size);
   });
   return array;
 }

@@ -29,27 +29,58 @@ const char* element(const void* base, std::int64_t index, std::size_t width) {
   return static_cast<const char*>(base) + index * static_cast<std::int64_t>(width);
 }
 
+/// A plan for operands that all have the result's shape.
+BroadcastPlan plan_without_broadcast(std::int64_t size) {
+  return {.outer = {}, .inner = {.size = size, .step = {1, 1, 1}}};
+}
+
+/// A binary operator for one type and device: the CPU's kernel, which takes rows, or CUDA's.
+struct BinaryKernels {
+  BinaryKernel rows = nullptr;  // null on a CUDA device
+  CudaBinaryKernel cuda;
+
+  void run(const void* a, const void* b, void* out, const BroadcastPlan& plan,
+           std::size_t width) const {
+    if (rows == nullptr) return cuda.arrays(a, b, out, plan);
+    char* result = static_cast<char*>(out);
+    for_each_row(plan, [&](const auto& from, std::int64_t to) {
+      rows(element(a, from[0], width), plan.inner.step[0] != 0, element(b, from[1], width),
+           plan.inner.step[1] != 0, result + to * static_cast<std::int64_t>(width),
+           plan.inner.size);
+    });
+  }
+
+  /// For x of n elements beside a scalar.
+  void run(const void* x, const Element8& scalar, bool scalar_first, void* out,
+           std::int64_t n) const {
+    if (rows == nullptr) return cuda.scalar(x, scalar, scalar_first, out, n);
+    const void* const value = scalar.bytes.data();
+    rows(scalar_first ? value : x, !scalar_first, scalar_first ? x : value, scalar_first, out, n);
+  }
+};
+
+BinaryKernels kernels_of(const BinaryOp& op, Device device, DType dtype) {
+  BinaryKernels kernels{.rows = kernel_of(op, dtype), .cuda = {}};
+  if (device::backend_of(device).runs_cpu_kernels()) return kernels;
+  kernels = {.rows = nullptr, .cuda = op.cuda_kernel(dtype)};
+  if (kernels.cuda.arrays == nullptr) detail::refuse_device(op.name, device);
+  return kernels;
+}
+
 /// out = op(a, b) for operands of the working type and the output's device.
-void launch_binary(const BinaryOp& op, BinaryKernel kernel, const NDArray& a, const NDArray& b,
-                   const NDArray& out) {
+void launch_binary(const BinaryOp& op, const BinaryKernels& kernels, const NDArray& a,
+                   const NDArray& b, const NDArray& out) {
   if (a.shape() == b.shape()) {
-    launch(op.name, out.device(), {a.var(), b.var()}, {out.var()}, [kernel, a, b, out] {
-      kernel(address(a), true, address(b), true, address(out), out.size());
+    launch(op.name, out.device(), {a.var(), b.var()}, {out.var()}, [kernels, a, b, out] {
+      kernels.run(address(a), address(b), address(out), plan_without_broadcast(out.size()),
+                  dtype_size(out.dtype()));
     });
     return;
   }
   const Shape* shapes[] = {&a.shape(), &b.shape()};
   launch(op.name, out.device(), {a.var(), b.var()}, {out.var()},
-         [kernel, a, b, out, plan = plan_broadcast(out.shape(), shapes)] {
-           const std::size_t width = dtype_size(out.dtype());
-           const void* first = address(a);
-           const void* second = address(b);
-           char* result = static_cast<char*>(address(out));
-           for_each_row(plan, [&](const auto& from, std::int64_t to) {
-             kernel(element(first, from[0], width), plan.inner.step[0] != 0,
-                    element(second, from[1], width), plan.inner.step[1] != 0,
-                    result + to * static_cast<std::int64_t>(width), plan.inner.size);
-           });
+         [kernels, a, b, out, plan = plan_broadcast(out.shape(), shapes)] {
+           kernels.run(address(a), address(b), address(out), plan, dtype_size(out.dtype()));
          });
 }
 
@@ -57,7 +88,7 @@ void launch_binary(const BinaryOp& op, BinaryKernel kernel, const NDArray& a, co
 struct Plan {
   DType dtype;  // of the result
   DType working;
-  BinaryKernel kernel;
+  BinaryKernels kernels;
   Element8 scalar;
 };
 
@@ -65,7 +96,7 @@ Plan plan_with_scalar(const BinaryOp& op, const NDArray& x, Scalar scalar) {
   Plan plan{};
   plan.dtype = result_dtype(op.types, promote(op.name, x.dtype(), scalar));
   plan.working = working_dtype(plan.dtype);
-  plan.kernel = kernel_of(op, plan.working);
+  plan.kernels = kernels_of(op, x.device(), plan.working);
   plan.scalar = to_element(scalar, plan.working);
   return plan;
 }
@@ -82,7 +113,9 @@ bool may_overlap(const NDArray& a, const NDArray& b) {
 NDArray apply(const UnaryOp& op, const NDArray& x) {
   const DType dtype = result_dtype(op.types, x.dtype());
   const DType working = working_dtype(dtype);
-  const UnaryKernel kernel = kernel_of(op, working);
+  const UnaryKernel kernel = kernel_for_device(
+      op.name, x.device(), [&] { return kernel_of(op, working); },
+      [&] { return op.cuda_kernel(working); });
   const NDArray from = x.astype(working);
   NDArray out = make_output(x.shape(), x.device(), working);
   launch(op.name, out.device(), {from.var()}, {out.var()},
@@ -95,9 +128,9 @@ NDArray apply(const BinaryOp& op, const NDArray& a, const NDArray& b) {
   const Shape* shapes[] = {&a.shape(), &b.shape()};
   const DType dtype = result_dtype(op.types, promote(a.dtype(), b.dtype()));
   const DType working = working_dtype(dtype);
-  const BinaryKernel kernel = kernel_of(op, working);
+  const BinaryKernels kernels = kernels_of(op, device, working);
   NDArray out = make_output(broadcast_shape(op.name, shapes), device, working);
-  launch_binary(op, kernel, a.astype(working), b.astype(working), out);
+  launch_binary(op, kernels, a.astype(working), b.astype(working), out);
   return out.astype(dtype);
 }
 
@@ -106,8 +139,8 @@ NDArray apply(const BinaryOp& op, const NDArray& a, Scalar b) {
   const NDArray x = a.astype(plan.working);
   NDArray out = make_output(a.shape(), a.device(), plan.working);
   launch(op.name, out.device(), {x.var()}, {out.var()},
-         [kernel = plan.kernel, scalar = plan.scalar, x, out] {
-           kernel(address(x), true, scalar.bytes.data(), false, address(out), out.size());
+         [kernels = plan.kernels, scalar = plan.scalar, x, out] {
+           kernels.run(address(x), scalar, false, address(out), out.size());
          });
   return out.astype(plan.dtype);
 }
@@ -117,8 +150,8 @@ NDArray apply(const BinaryOp& op, Scalar a, const NDArray& b) {
   const NDArray y = b.astype(plan.working);
   NDArray out = make_output(b.shape(), b.device(), plan.working);
   launch(op.name, out.device(), {y.var()}, {out.var()},
-         [kernel = plan.kernel, scalar = plan.scalar, y, out] {
-           kernel(scalar.bytes.data(), false, address(y), true, address(out), out.size());
+         [kernels = plan.kernels, scalar = plan.scalar, y, out] {
+           kernels.run(address(y), scalar, true, address(out), out.size());
          });
   return out.astype(plan.dtype);
 }
@@ -127,9 +160,9 @@ NDArray apply_backward(const BinaryOp& op, const NDArray& grad, const NDArray& o
   const Device device = common_device(op.name, {&grad, &output});
   expect_shape(op.name, "output", output, grad.shape());
   const DType dtype = common_dtype(op.name, {&grad, &output});
-  const BinaryKernel kernel = kernel_of(op, working_dtype(dtype));
+  const BinaryKernels kernels = kernels_of(op, device, working_dtype(dtype));
   NDArray out = make_output(grad.shape(), device, working_dtype(dtype));
-  launch_binary(op, kernel, grad.astype(out.dtype()), output.astype(out.dtype()), out);
+  launch_binary(op, kernels, grad.astype(out.dtype()), output.astype(out.dtype()), out);
   return out.astype(dtype);
 }
 
@@ -151,24 +184,19 @@ void apply_in_place(const BinaryOp& op, const NDArray& a, const NDArray& b) {
     return;
   }
   const NDArray operand = b.astype(dtype);
-  const BinaryKernel kernel = kernel_of(op, dtype);
+  const BinaryKernels kernels = kernels_of(op, a.device(), dtype);
   if (a.shape() == operand.shape()) {
-    launch_in_place(op.name, a.device(), {operand.var()}, {a.var()}, [kernel, a, operand] {
+    launch_in_place(op.name, a.device(), {operand.var()}, {a.var()}, [kernels, a, operand] {
       void* to = address(a);
-      kernel(to, true, address(operand), true, to, a.size());
+      kernels.run(to, address(operand), to, plan_without_broadcast(a.size()),
+                  dtype_size(a.dtype()));
     });
     return;
   }
   launch_in_place(op.name, a.device(), {operand.var()}, {a.var()},
-                  [kernel, a, operand, plan = plan_broadcast(a.shape(), shapes)] {
-                    const std::size_t width = dtype_size(a.dtype());
-                    char* to = static_cast<char*>(address(a));
-                    const void* from = address(operand);
-                    for_each_row(plan, [&](const auto& offset, std::int64_t out) {
-                      char* row = to + out * static_cast<std::int64_t>(width);
-                      kernel(row, true, element(from, offset[1], width), plan.inner.step[1] != 0,
-                             row, plan.inner.size);
-                    });
+                  [kernels, a, operand, plan = plan_broadcast(a.shape(), shapes)] {
+                    void* to = address(a);
+                    kernels.run(to, address(operand), to, plan, dtype_size(a.dtype()));
                   });
 }
 
@@ -183,9 +211,9 @@ void apply_in_place(const BinaryOp& op, const NDArray& a, Scalar b) {
     return;
   }
   launch_in_place(op.name, a.device(), {}, {a.var()},
-                  [kernel = plan.kernel, scalar = plan.scalar, a] {
+                  [kernels = plan.kernels, scalar = plan.scalar, a] {
                     void* to = address(a);
-                    kernel(to, true, scalar.bytes.data(), false, to, a.size());
+                    kernels.run(to, scalar, false, to, a.size());
                   });
 }
 

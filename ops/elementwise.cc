@@ -1,5 +1,7 @@
 #include "ops/elementwise.h"
 
+#include "ops/formulas.h"
+
 namespace heddle::ops {
 
 namespace {
@@ -75,34 +77,18 @@ constexpr std::array<Kernel, kNumDTypes> kernel_table(Picker pick) {
   return table;
 }
 
-// Substitution into the trailing type fails for the element types that the formula does not fit.
-#define HEDDLE_UNARY(name, types, formula)                                      \
-  struct name##_formula {                                                       \
-    template <class T>                                                          \
-    static HEDDLE_INLINE auto apply(T x) -> decltype(static_cast<T>(formula)) { \
-      return static_cast<T>(formula);                                           \
-    }                                                                           \
-  };
-#define HEDDLE_BINARY(name, types, formula)                                          \
-  struct name##_formula {                                                            \
-    template <class T>                                                               \
-    static HEDDLE_INLINE auto apply(T a, T b) -> decltype(static_cast<T>(formula)) { \
-      return static_cast<T>(formula);                                                \
-    }                                                                                \
-  };
-#define HEDDLE_BACKWARD(name, types, formula) HEDDLE_BINARY(name, types, formula)
-#include "ops/ops.def"
-
 }  // namespace
 
-#define HEDDLE_UNARY(name, types, formula) \
-  constinit const UnaryOp name##_op = {    \
-      #name, TypeRule::types,              \
-      kernel_table<UnaryKernel, TypeRule::types>(kPickUnary<name##_formula>)};
-#define HEDDLE_BINARY(name, types, formula) \
-  constinit const BinaryOp name##_op = {    \
-      #name, TypeRule::types,               \
-      kernel_table<BinaryKernel, TypeRule::types>(kPickBinary<name##_formula>)};
+#define HEDDLE_UNARY(name, types, formula)                                    \
+  constinit const UnaryOp name##_op = {                                       \
+      #name, TypeRule::types,                                                 \
+      kernel_table<UnaryKernel, TypeRule::types>(kPickUnary<name##_formula>), \
+      &cuda::name##_kernel};
+#define HEDDLE_BINARY(name, types, formula)                                     \
+  constinit const BinaryOp name##_op = {                                        \
+      #name, TypeRule::types,                                                   \
+      kernel_table<BinaryKernel, TypeRule::types>(kPickBinary<name##_formula>), \
+      &cuda::name##_kernel};
 #define HEDDLE_BACKWARD(name, types, formula) HEDDLE_BINARY(name, types, formula)
 #include "ops/ops.def"
 

@@ -7,12 +7,10 @@
 #include "heddle/ndarray.h"
 
 #include "ops/dispatch.h"
+#include "ops/kernels.h"
 #include "ops/op.h"
 
 namespace heddle::ops {
-
-/// out[i] = f(x[i]) for i < n. `out` may be `x`.
-using UnaryKernel = void (*)(const void* x, void* out, std::int64_t n);
 
 /// out[i] = f(a[i], b[i]) for i < n, where an operand that does not vary stays at its first
 /// element. `out` may be an operand that varies.
@@ -24,11 +22,13 @@ struct UnaryOp {
   std::string_view name;
   TypeRule types;
   std::array<UnaryKernel, kNumDTypes> kernels;
+  UnaryKernel (*cuda_kernel)(DType dtype);
 };
 struct BinaryOp {
   std::string_view name;
   TypeRule types;
   std::array<BinaryKernel, kNumDTypes> kernels;
+  CudaBinaryKernel (*cuda_kernel)(DType dtype);
 };
 
 #define HEDDLE_UNARY(name, types, formula) extern const UnaryOp name##_op;

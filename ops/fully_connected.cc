@@ -5,6 +5,7 @@
 
 #include "ops/dispatch.h"
 #include "ops/invoke.h"
+#include "ops/kernels.h"
 #include "ops/matmul.h"
 
 namespace heddle {
@@ -15,12 +16,6 @@ namespace {
 
 constexpr const char* kForward = "fully_connected";
 constexpr const char* kBackward = "fully_connected_backward";
-
-using ForwardKernel = void (*)(const MatmulSizes&, const void* x, const void* weight,
-                               const void* bias, void* out);
-using DataKernel = void (*)(const MatmulSizes&, const void* grad, const void* weight, void* data);
-using WeightKernel = void (*)(const MatmulSizes&, const void* grad, const void* x, void* weight,
-                              void* bias);
 
 /// The product adds to the bias, so the result is written twice instead of three times.
 template <class T>
@@ -63,9 +58,12 @@ void backward_weight(const MatmulSizes& sizes, const void* grad, const void* x, 
 NDArray fully_connected(const NDArray& x, const NDArray& weight, const NDArray& bias) {
   const Device device = ops::common_device(ops::kForward, {&x, &weight, &bias});
   const DType dtype = ops::common_dtype(ops::kForward, {&x, &weight, &bias});
-  const auto kernel = ops::pick_floating(
-      ops::kForward, dtype,
-      []<class T>(std::type_identity<T>) -> ops::ForwardKernel { return &ops::forward<T>; });
+  const auto pick = []<class T>(std::type_identity<T>) -> ops::ForwardKernel {
+    return &ops::forward<T>;
+  };
+  const auto kernel = ops::kernel_for_device(
+      ops::kForward, device, [&] { return ops::pick_floating(ops::kForward, dtype, pick); },
+      [&] { return ops::cuda::fully_connected_kernel(dtype); });
   ops::expect_ndim(ops::kForward, "x", x, 2);
   ops::expect_ndim(ops::kForward, "weight", weight, 2);
   const ops::MatmulSizes sizes{
@@ -86,12 +84,19 @@ FullyConnectedGradients fully_connected_backward(const NDArray& grad, const NDAr
                                                  const NDArray& weight, bool need_data) {
   const Device device = ops::common_device(ops::kBackward, {&grad, &x, &weight});
   const DType dtype = ops::common_dtype(ops::kBackward, {&grad, &x, &weight});
-  const auto data_kernel = ops::pick_floating(
-      ops::kBackward, dtype,
-      []<class T>(std::type_identity<T>) -> ops::DataKernel { return &ops::backward_data<T>; });
-  const auto weight_kernel = ops::pick_floating(
-      ops::kBackward, dtype,
-      []<class T>(std::type_identity<T>) -> ops::WeightKernel { return &ops::backward_weight<T>; });
+  const auto pick_data = []<class T>(std::type_identity<T>) -> ops::DotKernel {
+    return &ops::backward_data<T>;
+  };
+  const auto data_kernel = ops::kernel_for_device(
+      ops::kBackward, device, [&] { return ops::pick_floating(ops::kBackward, dtype, pick_data); },
+      [&] { return ops::cuda::dot_kernel(dtype); });
+  const auto pick_weight = []<class T>(std::type_identity<T>) -> ops::WeightKernel {
+    return &ops::backward_weight<T>;
+  };
+  const auto weight_kernel = ops::kernel_for_device(
+      ops::kBackward, device,
+      [&] { return ops::pick_floating(ops::kBackward, dtype, pick_weight); },
+      [&] { return ops::cuda::weight_gradient_kernel(dtype); });
   ops::expect_ndim(ops::kBackward, "x", x, 2);
   ops::expect_ndim(ops::kBackward, "weight", weight, 2);
   const std::int64_t rows = x.shape()[0];

@@ -2,26 +2,19 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "heddle/ops.h"
 
 #include "ops/index.h"
 #include "ops/invoke.h"
+#include "ops/kernels.h"
 
 namespace heddle {
 
 namespace ops {
 
 namespace {
-
-/// An array seen as `outer` repetitions of blocks along one axis, in bytes.
-struct Blocks {
-  std::int64_t outer = 1;
-  std::int64_t size = 1;  // of the axis
-  std::size_t bytes = 0;  // of one step along the axis
-};
 
 Blocks blocks_of(const NDArray& x, int axis) {
   Blocks blocks{.size = x.shape()[axis], .bytes = dtype_size(x.dtype())};
@@ -37,12 +30,28 @@ Shape shape_of(const std::vector<std::int64_t>& dims) {
 }
 
 void copy_indexed(const Blocks& blocks, const IndexReader& indices, std::int64_t count,
-                  const std::byte* from, std::byte* to) {
+                  const void* source, void* target, std::size_t /*width*/) {
+  const auto* from = static_cast<const std::byte*>(source);
+  auto* to = static_cast<std::byte*>(target);
   const std::size_t stride = static_cast<std::size_t>(blocks.size) * blocks.bytes;
   for (std::int64_t o = 0; o < blocks.outer; ++o, from += stride) {
     for (std::int64_t i = 0; i < count; ++i, to += blocks.bytes) {
       std::memcpy(to, from + static_cast<std::size_t>(indices[i]) * blocks.bytes, blocks.bytes);
     }
+  }
+}
+
+void set_ones(const IndexReader& indices, std::int64_t count, std::int64_t depth, float* row) {
+  std::fill_n(row, count * depth, 0.0F);
+  for (std::int64_t i = 0; i < count; ++i, row += depth) row[indices[i]] = 1.0F;
+}
+
+void copy_rows(const void* from, std::size_t from_pitch, void* to, std::size_t to_pitch,
+               std::size_t bytes, std::int64_t rows) {
+  const auto* source = static_cast<const std::byte*>(from);
+  auto* target = static_cast<std::byte*>(to);
+  for (std::int64_t row = 0; row < rows; ++row, source += from_pitch, target += to_pitch) {
+    std::memcpy(target, source, bytes);
   }
 }
 
@@ -66,20 +75,18 @@ Shape concat_shape(const std::vector<NDArray>& arrays, int axis) {
   return shape_of(dims);
 }
 
-void copy_side_by_side(const std::vector<NDArray>& arrays, int axis, std::byte* to) {
-  const std::int64_t outer = blocks_of(arrays.front(), axis).outer;
-  std::vector<std::pair<const std::byte*, std::size_t>> parts;  // where to read, bytes a time
-  for (const NDArray& array : arrays) {
+void copy_side_by_side(CopyRowsKernel kernel, const std::vector<NDArray>& arrays, int axis,
+                       const NDArray& out) {
+  const auto row_bytes = [axis](const NDArray& array) {
     const Blocks blocks = blocks_of(array, axis);
-    parts.emplace_back(static_cast<const std::byte*>(address(array)),
-                       static_cast<std::size_t>(blocks.size) * blocks.bytes);
-  }
-  for (std::int64_t o = 0; o < outer; ++o) {
-    for (auto& [from, bytes] : parts) {
-      std::memcpy(to, from, bytes);
-      from += bytes;
-      to += bytes;
-    }
+    return static_cast<std::size_t>(blocks.size) * blocks.bytes;
+  };
+  const std::size_t pitch = row_bytes(out);
+  auto* to = static_cast<std::byte*>(address(out));
+  for (const NDArray& array : arrays) {
+    const std::size_t bytes = row_bytes(array);
+    kernel(address(array), bytes, to, pitch, bytes, blocks_of(array, axis).outer);
+    to += bytes;
   }
 }
 
@@ -96,14 +103,16 @@ NDArray take(const NDArray& x, const NDArray& indices, int axis) {
   dims.insert(at, indices.shape().dims().begin(), indices.shape().dims().end());
   NDArray out = ops::make_output(ops::shape_of(dims), device, x.dtype());
   const NDArray positions = ops::as_indices(indices);
-  ops::launch(kOp, device, {x.var(), positions.var()}, {out.var()}, [x, positions, out, axis] {
-    const ops::Blocks blocks = ops::blocks_of(x, axis);
-    const ops::IndexReader reader(kOp, "index", ops::address(positions), positions.dtype(),
-                                  blocks.size);
-    ops::copy_indexed(blocks, reader, positions.size(),
-                      static_cast<const std::byte*>(ops::address(x)),
-                      static_cast<std::byte*>(ops::address(out)));
-  });
+  const auto kernel = ops::kernel_for_device(
+      kOp, device, []() -> ops::TakeKernel { return &ops::copy_indexed; }, ops::cuda::take_kernel);
+  ops::launch(kOp, device, {x.var(), positions.var()}, {out.var()},
+              [kernel, x, positions, out, axis] {
+                const ops::Blocks blocks = ops::blocks_of(x, axis);
+                const ops::IndexReader reader(kOp, "index", ops::address(positions),
+                                              positions.dtype(), blocks.size);
+                kernel(blocks, reader, positions.size(), ops::address(x), ops::address(out),
+                       dtype_size(x.dtype()));
+              });
   return out;
 }
 
@@ -114,11 +123,12 @@ NDArray one_hot(const NDArray& indices, std::int64_t depth) {
   dims.push_back(depth);
   NDArray out = ops::make_output(ops::shape_of(dims), indices.device(), DType::kFloat32);
   const NDArray positions = ops::as_indices(indices);
-  ops::launch(kOp, out.device(), {positions.var()}, {out.var()}, [positions, out, depth] {
+  const auto kernel = ops::kernel_for_device(
+      kOp, out.device(), []() -> ops::OneHotKernel { return &ops::set_ones; },
+      ops::cuda::one_hot_kernel);
+  ops::launch(kOp, out.device(), {positions.var()}, {out.var()}, [kernel, positions, out, depth] {
     const ops::IndexReader reader(kOp, "index", ops::address(positions), positions.dtype(), depth);
-    float* row = out.data<float>();
-    std::fill_n(row, out.size(), 0.0F);
-    for (std::int64_t i = 0; i < positions.size(); ++i, row += depth) row[reader[i]] = 1.0F;
+    kernel(reader, positions.size(), depth, out.data<float>());
   });
   return out;
 }
@@ -135,9 +145,11 @@ NDArray concat(const std::vector<NDArray>& arrays, int axis) {
   const Device device = ops::common_device(kOp, pointers);
   axis = ops::resolve_axis(kOp, axis, arrays.front().ndim());
   NDArray out = ops::make_output(ops::concat_shape(arrays, axis), device, arrays.front().dtype());
-  ops::launch(kOp, device, reads, {out.var()}, [arrays, out, axis] {
-    ops::copy_side_by_side(arrays, axis, static_cast<std::byte*>(ops::address(out)));
-  });
+  const auto kernel = ops::kernel_for_device(
+      kOp, device, []() -> ops::CopyRowsKernel { return &ops::copy_rows; },
+      ops::cuda::copy_rows_kernel);
+  ops::launch(kOp, device, reads, {out.var()},
+              [kernel, arrays, out, axis] { ops::copy_side_by_side(kernel, arrays, axis, out); });
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include "heddle/ndarray.h"
 
 #include "ndarray/array_access.h"
+#include "ndarray/cuda_kernels.h"
 
 // What every operator does between its call and its kernel: check, make the output, push.
 
@@ -49,6 +50,8 @@ inline void* address(const NDArray& x) { return ArrayAccess::address(x); }
 inline NDArray make_output(Shape shape, Device device, DType dtype) {
   return NDArray(std::move(shape), device, dtype);
 }
+
+using detail::kernel_for_device;
 
 /// Pushes a kernel that writes every element of what it mutates.
 template <class Kernel>

@@ -8,6 +8,7 @@
 #include "ops/dispatch.h"
 #include "ops/index.h"
 #include "ops/invoke.h"
+#include "ops/kernels.h"
 #include "ops/promotion.h"
 #include "ops/reduce_row.h"
 
@@ -19,9 +20,6 @@ namespace {
 
 constexpr const char* kLoss = "softmax_cross_entropy";
 constexpr const char* kGradient = "softmax_cross_entropy_backward";
-
-using LossKernel = void (*)(const void* logits, const IndexReader& labels, void* out,
-                            std::int64_t rows, std::int64_t classes);
 
 /// log of the sum of e^x[i], shifted so that nothing overflows.
 template <class T>
@@ -87,11 +85,13 @@ void gradient(const void* logits, const IndexReader& labels, void* out, std::int
 /// Checks, and pushes the kernel with `out_shape` for its result.
 template <class Picker>
 NDArray launch_loss(const char* op, const NDArray& logits, const NDArray& labels,
-                    const Shape& out_shape, Picker pick) {
+                    const Shape& out_shape, Picker pick, LossKernel (*cuda_kernel)(DType)) {
   const Device device = common_device(op, {&logits, &labels});
   const DType dtype = result_dtype(TypeRule::kFloating, logits.dtype());
   const NDArray x = logits.astype(is_half(dtype) ? DType::kFloat32 : dtype);
-  const LossKernel kernel = pick_floating(op, x.dtype(), pick);
+  const LossKernel kernel = kernel_for_device(
+      op, device, [&] { return pick_floating(op, x.dtype(), pick); },
+      [&] { return cuda_kernel(x.dtype()); });
   const NDArray indices = as_indices(labels);
   NDArray out = make_output(out_shape, device, x.dtype());
   launch(op, device, {x.var(), indices.var()}, {out.var()}, [op, kernel, x, indices, out] {
@@ -119,14 +119,16 @@ NDArray softmax_cross_entropy(const NDArray& logits, const NDArray& labels) {
   ops::expect_rows(ops::kLoss, logits, labels);
   return ops::launch_loss(
       ops::kLoss, logits, labels, Shape{},
-      []<class T>(std::type_identity<T>) -> ops::LossKernel { return &ops::loss<T>; });
+      []<class T>(std::type_identity<T>) -> ops::LossKernel { return &ops::loss<T>; },
+      ops::cuda::loss_kernel);
 }
 
 NDArray softmax_cross_entropy_backward(const NDArray& logits, const NDArray& labels) {
   ops::expect_rows(ops::kGradient, logits, labels);
   return ops::launch_loss(
       ops::kGradient, logits, labels, logits.shape(),
-      []<class T>(std::type_identity<T>) -> ops::LossKernel { return &ops::gradient<T>; });
+      []<class T>(std::type_identity<T>) -> ops::LossKernel { return &ops::gradient<T>; },
+      ops::cuda::loss_gradient_kernel);
 }
 
 }  // namespace heddle

@@ -13,6 +13,7 @@
 
 #include "ops/dispatch.h"
 #include "ops/invoke.h"
+#include "ops/kernels.h"
 
 namespace heddle {
 
@@ -84,8 +85,6 @@ void expect_matmul_sizes(const char* op, const MatmulSizes& sizes) {
 
 namespace {
 
-using DotKernel = void (*)(const MatmulSizes&, const void*, const void*, void*);
-
 template <class T>
 void dot(const MatmulSizes& sizes, const void* a, const void* b, void* out) {
   matmul(sizes, static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(out), false);
@@ -126,8 +125,10 @@ MatmulSizes dot_sizes(const NDArray& a, const NDArray& b, bool transpose_a, bool
 NDArray dot(const NDArray& a, const NDArray& b, bool transpose_a, bool transpose_b) {
   const Device device = ops::common_device("dot", {&a, &b});
   const DType dtype = ops::common_dtype("dot", {&a, &b});
-  const auto kernel = ops::pick_floating(
-      "dot", dtype, []<class T>(std::type_identity<T>) -> ops::DotKernel { return &ops::dot<T>; });
+  const auto pick = []<class T>(std::type_identity<T>) -> ops::DotKernel { return &ops::dot<T>; };
+  const auto kernel = ops::kernel_for_device(
+      "dot", device, [&] { return ops::pick_floating("dot", dtype, pick); },
+      [&] { return ops::cuda::dot_kernel(dtype); });
   const ops::MatmulSizes sizes = ops::dot_sizes(a, b, transpose_a, transpose_b);
   std::vector<std::int64_t> dims;
   if (a.ndim() == 2) dims.push_back(sizes.m);

@@ -9,6 +9,8 @@
 
 #include "ops/dispatch.h"
 #include "ops/invoke.h"
+#include "ops/kernels.h"
+#include "ops/optimizer_step.h"
 
 namespace heddle {
 
@@ -21,9 +23,7 @@ void sgd(void* w, const void* g, std::int64_t n, const StepOptions& options) {
   vectorized(
       [](T* weight, const T* grad, std::int64_t count, T lr, T wd) HEDDLE_INLINE_LAMBDA {
         HEDDLE_INDEPENDENT
-        for (std::int64_t i = 0; i < count; ++i) {
-          weight[i] -= lr * (grad[i] + wd * weight[i]);
-        }
+        for (std::int64_t i = 0; i < count; ++i) sgd_step(weight[i], grad[i], lr, wd);
       },
       static_cast<T*>(w), static_cast<const T*>(g), n, static_cast<T>(options.lr),
       static_cast<T>(options.wd));
@@ -36,9 +36,7 @@ void sgd_momentum(void* w, const void* g, void* m, std::int64_t n, const StepOpt
           HEDDLE_INLINE_LAMBDA {
             HEDDLE_INDEPENDENT
             for (std::int64_t i = 0; i < count; ++i) {
-              const T v = momentum * velocity[i] - lr * (grad[i] + wd * weight[i]);
-              velocity[i] = v;
-              weight[i] += v;
+              momentum_step(weight[i], grad[i], velocity[i], lr, momentum, wd);
             }
           },
       static_cast<T*>(w), static_cast<const T*>(g), static_cast<T*>(m), n,
@@ -49,21 +47,15 @@ template <class T>
 void adam(void* w, const void* g, void* mean, void* var, std::int64_t n,
           const StepOptions& options) {
   vectorized(
-      [](T* weight, const T* grad, T* first, T* second, std::int64_t count, T lr, T beta1, T beta2,
-         T eps, T wd, T root_scale) HEDDLE_INLINE_LAMBDA {
-        HEDDLE_INDEPENDENT
-        for (std::int64_t i = 0; i < count; ++i) {
-          const T slope = grad[i] + wd * weight[i];
-          const T m = beta1 * first[i] + (T{1} - beta1) * slope;
-          const T v = beta2 * second[i] + (T{1} - beta2) * slope * slope;
-          first[i] = m;
-          second[i] = v;
-          weight[i] -= lr * m / (std::sqrt(v) * root_scale + eps);
-        }
-      },
+      [](T* weight, const T* grad, T* first, T* second, std::int64_t count, AdamFactors<T> factors)
+          HEDDLE_INLINE_LAMBDA {
+            HEDDLE_INDEPENDENT
+            for (std::int64_t i = 0; i < count; ++i) {
+              adam_step(weight[i], grad[i], first[i], second[i], factors);
+            }
+          },
       static_cast<T*>(w), static_cast<const T*>(g), static_cast<T*>(mean), static_cast<T*>(var), n,
-      static_cast<T>(options.lr), static_cast<T>(options.beta1), static_cast<T>(options.beta2),
-      static_cast<T>(options.eps), static_cast<T>(options.wd), static_cast<T>(options.root_scale));
+      adam_factors<T>(options));
 }
 
 void expect_like_weight(const char* op, const char* argument, const NDArray& w, const NDArray& x) {
@@ -74,19 +66,27 @@ void expect_like_weight(const char* op, const char* argument, const NDArray& w, 
 
 }  // namespace
 
-SgdKernel sgd_kernel(std::string_view op, DType dtype) {
-  return pick_floating(op, dtype,
-                       []<class T>(std::type_identity<T>) -> SgdKernel { return &sgd<T>; });
+SgdKernel sgd_kernel(std::string_view op, Device device, DType dtype) {
+  const auto pick = []<class T>(std::type_identity<T>) -> SgdKernel { return &sgd<T>; };
+  return kernel_for_device(
+      op, device, [&] { return pick_floating(op, dtype, pick); },
+      [&] { return cuda::sgd_kernel(dtype); });
 }
 
-MomentumKernel momentum_kernel(std::string_view op, DType dtype) {
-  return pick_floating(
-      op, dtype, []<class T>(std::type_identity<T>) -> MomentumKernel { return &sgd_momentum<T>; });
+MomentumKernel momentum_kernel(std::string_view op, Device device, DType dtype) {
+  const auto pick = []<class T>(std::type_identity<T>) -> MomentumKernel {
+    return &sgd_momentum<T>;
+  };
+  return kernel_for_device(
+      op, device, [&] { return pick_floating(op, dtype, pick); },
+      [&] { return cuda::momentum_kernel(dtype); });
 }
 
-AdamKernel adam_kernel(std::string_view op, DType dtype) {
-  return pick_floating(op, dtype,
-                       []<class T>(std::type_identity<T>) -> AdamKernel { return &adam<T>; });
+AdamKernel adam_kernel(std::string_view op, Device device, DType dtype) {
+  const auto pick = []<class T>(std::type_identity<T>) -> AdamKernel { return &adam<T>; };
+  return kernel_for_device(
+      op, device, [&] { return pick_floating(op, dtype, pick); },
+      [&] { return cuda::adam_kernel(dtype); });
 }
 
 StepOptions adam_step(double lr, double beta1, double beta2, double eps, double wd,
@@ -105,7 +105,7 @@ StepOptions adam_step(double lr, double beta1, double beta2, double eps, double 
 void sgd_update(const NDArray& w, const NDArray& g, double lr, double wd) {
   constexpr const char* kOp = "sgd_update";
   ops::expect_like_weight(kOp, "g", w, g);
-  const ops::SgdKernel kernel = ops::sgd_kernel(kOp, w.dtype());
+  const ops::SgdKernel kernel = ops::sgd_kernel(kOp, w.device(), w.dtype());
   const ops::StepOptions options{.lr = lr, .wd = wd};
   ops::launch_in_place(kOp, w.device(), {g.var()}, {w.var()}, [kernel, w, g, options] {
     kernel(ops::address(w), ops::address(g), w.size(), options);
@@ -117,7 +117,7 @@ void sgd_mom_update(const NDArray& w, const NDArray& g, const NDArray& m, double
   constexpr const char* kOp = "sgd_mom_update";
   ops::expect_like_weight(kOp, "g", w, g);
   ops::expect_like_weight(kOp, "m", w, m);
-  const ops::MomentumKernel kernel = ops::momentum_kernel(kOp, w.dtype());
+  const ops::MomentumKernel kernel = ops::momentum_kernel(kOp, w.device(), w.dtype());
   const ops::StepOptions options{.lr = lr, .momentum = momentum, .wd = wd};
   ops::launch_in_place(kOp, w.device(), {g.var()}, {w.var(), m.var()}, [kernel, w, g, m, options] {
     kernel(ops::address(w), ops::address(g), ops::address(m), w.size(), options);
@@ -131,7 +131,7 @@ void adam_update(const NDArray& w, const NDArray& g, const NDArray& mean, const 
   ops::expect_like_weight(kOp, "mean", w, mean);
   ops::expect_like_weight(kOp, "var", w, var);
   if (step < 1) ops::refuse(kOp, "step " + std::to_string(step) + ": expected 1 or more");
-  const ops::AdamKernel kernel = ops::adam_kernel(kOp, w.dtype());
+  const ops::AdamKernel kernel = ops::adam_kernel(kOp, w.device(), w.dtype());
   const ops::StepOptions options = ops::adam_step(lr, beta1, beta2, eps, wd, step);
   ops::launch_in_place(kOp, w.device(), {g.var()}, {w.var(), mean.var(), var.var()},
                        [kernel, w, g, mean, var, options] {

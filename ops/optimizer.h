@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "heddle/device.h"
 #include "heddle/dtype.h"
 
 // The kernels of sgd_update, sgd_mom_update and adam_update, for others that update a block of
@@ -31,9 +32,10 @@ using MomentumKernel = void (*)(void* w, const void* g, void* m, std::int64_t n,
 using AdamKernel = void (*)(void* w, const void* g, void* mean, void* var, std::int64_t n,
                             const StepOptions&);
 
-// Types other than float32 and float64 are std::invalid_argument in the name of `op`.
-SgdKernel sgd_kernel(std::string_view op, DType dtype);
-MomentumKernel momentum_kernel(std::string_view op, DType dtype);
-AdamKernel adam_kernel(std::string_view op, DType dtype);
+// The kernels for arrays on `device`. Types other than float32 and float64 are
+// std::invalid_argument in the name of `op`.
+SgdKernel sgd_kernel(std::string_view op, Device device, DType dtype);
+MomentumKernel momentum_kernel(std::string_view op, Device device, DType dtype);
+AdamKernel adam_kernel(std::string_view op, Device device, DType dtype);
 
 }  // namespace heddle::ops

@@ -34,7 +34,8 @@ inline constexpr int kPhiloxRounds = 10;
 inline constexpr std::uint32_t kPhiloxKeyStep0 = 0x9E3779B9;
 inline constexpr std::uint32_t kPhiloxKeyStep1 = 0xBB67AE85;
 
-inline PhiloxBlock philox(PhiloxBlock counter, std::uint32_t k0, std::uint32_t k1) {
+HEDDLE_HOST_DEVICE inline PhiloxBlock philox(PhiloxBlock counter, std::uint32_t k0,
+                                             std::uint32_t k1) {
   auto& [c0, c1, c2, c3] = counter;
   for (int round = 0; round < kPhiloxRounds; ++round) {
     philox_round(c0, c1, c2, c3, k0, k1);
@@ -47,15 +48,15 @@ inline PhiloxBlock philox(PhiloxBlock counter, std::uint32_t k0, std::uint32_t k
 /// The counter of a block, laid out as cuRAND's host generator does: 65,536 subsequences that take
 /// turns. Word 3 is 0 for what a draw takes first; a draw that needs more than the words of its
 /// blocks takes it from the same blocks with `extra` = 1, 2, …
-inline PhiloxBlock philox_counter(std::uint64_t block, std::uint32_t extra = 0) {
+HEDDLE_HOST_DEVICE inline PhiloxBlock philox_counter(std::uint64_t block, std::uint32_t extra = 0) {
   const std::uint64_t turn = block / 65536;
   return {static_cast<std::uint32_t>(turn), static_cast<std::uint32_t>(turn >> 32U),
           static_cast<std::uint32_t>(block % 65536), extra};
 }
 
 /// Word i of a draw.
-inline std::uint32_t philox_word(const PhiloxPosition& start, std::uint64_t i,
-                                 std::uint32_t extra = 0) {
+HEDDLE_HOST_DEVICE inline std::uint32_t philox_word(const PhiloxPosition& start, std::uint64_t i,
+                                                    std::uint32_t extra = 0) {
   return philox(philox_counter(start.block + i / 4, extra), static_cast<std::uint32_t>(start.seed),
                 static_cast<std::uint32_t>(start.seed >> 32U))[i % 4];
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ops/invoke.h"
+#include "ops/kernels.h"
 #include "ops/random_kernels.h"
 
 namespace heddle {
@@ -81,6 +82,11 @@ NDArray draw(std::string_view op, Shape shape, Device device, Kernel kernel) {
   return out;
 }
 
+/// Sorting is not there for other devices yet.
+void expect_cpu_kernels(std::string_view op, Device device) {
+  if (!device::backend_of(device).runs_cpu_kernels()) detail::refuse_device(op, device);
+}
+
 void expect_finite(std::string_view op, std::string_view argument, double value) {
   if (std::isfinite(static_cast<float>(value))) return;
   refuse(op, std::string(argument) + " " + std::to_string(value) + ": expected a finite float");
@@ -99,10 +105,13 @@ void seed(std::uint64_t seed, Device device) { ops::generators().seed(seed, devi
 NDArray uniform(double low, double high, Shape shape, Device device) {
   ops::expect_finite("uniform", "low", low);
   ops::expect_finite("uniform", "high", high);
+  const auto kernel = ops::kernel_for_device(
+      "uniform", device, []() -> ops::DrawKernel { return &ops::draw_uniform; },
+      ops::cuda::uniform_kernel);
   return ops::draw<float>("uniform", std::move(shape), device,
-                          [from = static_cast<float>(low), to = static_cast<float>(high)](
+                          [kernel, from = static_cast<float>(low), to = static_cast<float>(high)](
                               const ops::PhiloxPosition& start, float* out, std::int64_t n) {
-                            ops::draw_uniform(start, from, to, out, n);
+                            kernel(start, from, to, out, n);
                           });
 }
 
@@ -112,21 +121,27 @@ NDArray normal(double mean, double stddev, Shape shape, Device device) {
   if (stddev < 0) {
     ops::refuse("normal", "stddev " + std::to_string(stddev) + ": expected 0 or more");
   }
-  return ops::draw<float>("normal", std::move(shape), device,
-                          [centre = static_cast<float>(mean), scale = static_cast<float>(stddev)](
-                              const ops::PhiloxPosition& start, float* out, std::int64_t n) {
-                            ops::draw_normal(start, centre, scale, out, n);
-                          });
+  const auto kernel = ops::kernel_for_device(
+      "normal", device, []() -> ops::DrawKernel { return &ops::draw_normal; },
+      ops::cuda::normal_kernel);
+  return ops::draw<float>(
+      "normal", std::move(shape), device,
+      [kernel, centre = static_cast<float>(mean), scale = static_cast<float>(stddev)](
+          const ops::PhiloxPosition& start, float* out, std::int64_t n) {
+        kernel(start, centre, scale, out, n);
+      });
 }
 
 NDArray bernoulli(double p, Shape shape, Device device) {
   if (!(p >= 0 && p <= 1)) {
     ops::refuse("bernoulli", "p " + std::to_string(p) + ": expected 0 <= p <= 1");
   }
+  const auto kernel = ops::kernel_for_device(
+      "bernoulli", device, []() -> ops::BernoulliKernel { return &ops::draw_bernoulli; },
+      ops::cuda::bernoulli_kernel);
   return ops::draw<float>("bernoulli", std::move(shape), device,
-                          [p](const ops::PhiloxPosition& start, float* out, std::int64_t n) {
-                            ops::draw_bernoulli(start, p, out, n);
-                          });
+                          [kernel, p](const ops::PhiloxPosition& start, float* out,
+                                      std::int64_t n) { kernel(start, p, out, n); });
 }
 
 NDArray randint(std::int64_t low, std::int64_t high, Shape shape, Device device) {
@@ -134,20 +149,25 @@ NDArray randint(std::int64_t low, std::int64_t high, Shape shape, Device device)
     ops::refuse("randint", "low " + std::to_string(low) + " and high " + std::to_string(high) +
                                ": expected low < high");
   }
+  const auto kernel = ops::kernel_for_device(
+      "randint", device, []() -> ops::IntegersKernel { return &ops::draw_integers; },
+      ops::cuda::integers_kernel);
   return ops::draw<std::int64_t>(
       "randint", std::move(shape), device,
-      [low, high](const ops::PhiloxPosition& start, std::int64_t* out, std::int64_t n) {
-        ops::draw_integers(start, low, high, out, n);
+      [kernel, low, high](const ops::PhiloxPosition& start, std::int64_t* out, std::int64_t n) {
+        kernel(start, low, high, out, n);
       });
 }
 
 NDArray permutation(std::int64_t n, Device device) {
   if (n < 0) ops::refuse("permutation", "n " + std::to_string(n) + ": expected 0 or more");
+  ops::expect_cpu_kernels("permutation", device);
   return ops::draw<std::int64_t>("permutation", Shape{n}, device, ops::draw_permutation);
 }
 
 void shuffle(const NDArray& x) {
   if (x.ndim() == 0) ops::refuse("shuffle", "shape (): expected at least 1 dimension");
+  ops::expect_cpu_kernels("shuffle", x.device());
   const std::int64_t rows = x.shape()[0];
   const ops::PhiloxPosition start = ops::generators().reserve(x.device(), rows);
   ops::launch_in_place("shuffle", x.device(), {}, {x.var()}, [x, rows, start] {

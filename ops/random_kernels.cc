@@ -1,39 +1,16 @@
 #include "ops/random_kernels.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <utility>
 #include <vector>
 
-#include "ops/element.h"
+#include "ops/random_values.h"
+#include "ops/vectorize.h"
 
 namespace heddle::ops {
 
 namespace {
-
-HEDDLE_INLINE float unit(std::uint32_t word) {
-  return static_cast<float>(word) * 0x1p-32F + 0x1p-33F;
-}
-
-/// cos and sin of a 2^-32th of the circle times `word`, as radius times them.
-HEDDLE_INLINE void on_circle(std::uint32_t word, float radius, float& x, float& y) {
-  constexpr float kTurn = 1.46291807927e-9F;  // 2 pi / 2^32
-  const std::uint32_t quadrant = (word + 0x20000000U) >> 30U;
-  const auto rest = static_cast<std::int32_t>(word - (quadrant << 30U));
-  const float angle = static_cast<float>(rest) * kTurn;  // within +- pi / 4
-  const float z = angle * angle;
-  const float sine =
-      ((-1.9515295891e-4F * z + 8.3321608736e-3F) * z - 1.6666654611e-1F) * z * angle + angle;
-  const float cosine =
-      ((2.443315711809948e-5F * z - 1.388731625493765e-3F) * z + 4.166664568298827e-2F) * z * z -
-      0.5F * z + 1.0F;
-  const bool swapped = (quadrant & 1U) != 0;
-  const float across = swapped ? sine : cosine;
-  const float up = swapped ? cosine : sine;
-  x = radius * (quadrant == 1 || quadrant == 2 ? -across : across);
-  y = radius * (quadrant >= 2 ? -up : up);
-}
 
 /// Calls `convert(words, values)` for every tile of a draw and stores the values.
 template <class Convert>
@@ -48,48 +25,6 @@ HEDDLE_INLINE void draw_tiles(const PhiloxPosition& start, float* out, std::int6
                 static_cast<std::size_t>(std::min(kPhiloxTile, n - i)) * sizeof(float));
   }
 }
-
-/// Integers in [0, range) without bias, after D. Lemire, "Fast random integer generation in an
-/// interval" (2019): the words that would make some results likelier are drawn again.
-class Bounded {
- public:
-  explicit Bounded(std::uint64_t range)
-      : range_(range),
-        narrow_(range <= kWord),
-        threshold_(narrow_ ? kWord % range : (0 - range) % range) {}
-
-  /// The result for element i of a draw, whose word i is `word`.
-  std::uint64_t operator()(const PhiloxPosition& start, std::uint64_t i, std::uint32_t word) const {
-    return narrow_ ? narrow(start, i, word) : wide(start, i, word);
-  }
-
- private:
-  static constexpr std::uint64_t kWord = std::uint64_t{1} << 32U;
-  __extension__ using Product = unsigned __int128;
-
-  std::uint64_t narrow(const PhiloxPosition& start, std::uint64_t i, std::uint32_t word) const {
-    std::uint64_t product = word * range_;
-    for (std::uint32_t extra = 1; product % kWord < threshold_; ++extra) {
-      product = philox_word(start, i, extra) * range_;
-    }
-    return product / kWord;
-  }
-
-  std::uint64_t wide(const PhiloxPosition& start, std::uint64_t i, std::uint32_t low) const {
-    for (std::uint32_t extra = 1;; extra += 2) {
-      const std::uint64_t word = philox_word(start, i, extra) * kWord + low;
-      const Product product = static_cast<Product>(word) * range_;
-      if (static_cast<std::uint64_t>(product) >= threshold_) {
-        return static_cast<std::uint64_t>(product >> 64U);
-      }
-      low = philox_word(start, i, extra + 1);
-    }
-  }
-
-  std::uint64_t range_;
-  bool narrow_;
-  std::uint64_t threshold_;
-};
 
 }  // namespace
 
@@ -115,10 +50,9 @@ void draw_normal(const PhiloxPosition& start, float mean, float stddev, float* o
             draw_tiles(from, to, count,
                        [=](const std::uint32_t* words, float* values) HEDDLE_INLINE_LAMBDA {
                          for (std::int64_t i = 0; i < kPhiloxTile; i += 2) {
-                           const float radius = std::sqrt(-2.0F * logarithm(unit(words[i])));
                            float x = 0;
                            float y = 0;
-                           on_circle(words[i + 1], radius, x, y);
+                           normal_pair(words[i], words[i + 1], x, y);
                            values[i] = centre + scale * x;
                            values[i + 1] = centre + scale * y;
                          }
@@ -128,7 +62,6 @@ void draw_normal(const PhiloxPosition& start, float mean, float stddev, float* o
 }
 
 void draw_bernoulli(const PhiloxPosition& start, double p, float* out, std::int64_t n) {
-  const auto below = static_cast<std::uint64_t>(std::llround(p * 0x1p32));
   vectorized(
       [](PhiloxPosition from, std::uint64_t limit, float* to, std::int64_t count)
           HEDDLE_INLINE_LAMBDA {
@@ -139,7 +72,7 @@ void draw_bernoulli(const PhiloxPosition& start, double p, float* out, std::int6
                          }
                        });
           },
-      start, below, out, n);
+      start, words_below(p), out, n);
 }
 
 void draw_integers(const PhiloxPosition& start, std::int64_t low, std::int64_t high,

@@ -8,6 +8,7 @@
 
 #include "ops/dispatch.h"
 #include "ops/invoke.h"
+#include "ops/kernels.h"
 #include "ops/promotion.h"
 #include "ops/reduce_row.h"
 
@@ -16,15 +17,6 @@ namespace heddle {
 namespace ops {
 
 namespace {
-
-/// x seen as (outer, n, inner), to be reduced over n.
-struct Extent {
-  std::int64_t outer = 1;
-  std::int64_t n = 1;
-  std::int64_t inner = 1;
-};
-
-using ReduceKernel = void (*)(const void* x, void* out, Extent extent);
 
 /// Reduces `columns` <= kLanes neighbouring columns of n rows that are `stride` apart.
 template <class R, class T>
@@ -100,21 +92,21 @@ Shape reduced_shape(const Shape& shape, std::optional<int> axis, bool keepdims) 
   return Shape(std::span<const std::int64_t>(dims));
 }
 
-struct Reduction {
+struct Request {
   std::string_view name;
   const NDArray& x;
   std::optional<int> axis;
   bool keepdims;
 };
 
-/// Reduces `from`, which is reduction.x in the type that the kernel takes.
-NDArray launch_reduction(const Reduction& reduction, const NDArray& from, DType result,
+/// Reduces `from`, which is request.x in the type that the kernel takes.
+NDArray launch_reduction(const Request& request, const NDArray& from, DType result,
                          ReduceKernel kernel) {
   const Shape& shape = from.shape();
-  std::optional<int> axis = reduction.axis;
-  if (axis) axis = resolve_axis(reduction.name, *axis, shape.ndim());
-  NDArray out = make_output(reduced_shape(shape, axis, reduction.keepdims), from.device(), result);
-  launch(reduction.name, out.device(), {from.var()}, {out.var()},
+  std::optional<int> axis = request.axis;
+  if (axis) axis = resolve_axis(request.name, *axis, shape.ndim());
+  NDArray out = make_output(reduced_shape(shape, axis, request.keepdims), from.device(), result);
+  launch(request.name, out.device(), {from.var()}, {out.var()},
          [kernel, from, out, extent = extent_of(shape, axis)] {
            kernel(address(from), address(out), extent);
          });
@@ -126,25 +118,28 @@ DType working_dtype(TypeRule rule, DType dtype) {
 }
 
 /// Throws where an axis of no elements leaves nothing to choose from.
-void expect_elements(const Reduction& reduction) {
-  const Shape& shape = reduction.x.shape();
-  std::optional<int> axis = reduction.axis;
-  if (axis) axis = resolve_axis(reduction.name, *axis, shape.ndim());
+void expect_elements(const Request& request) {
+  const Shape& shape = request.x.shape();
+  std::optional<int> axis = request.axis;
+  if (axis) axis = resolve_axis(request.name, *axis, shape.ndim());
   if (extent_of(shape, axis).n > 0) return;
-  refuse(reduction.name, "shape " + shape.str() +
-                             (axis ? " over axis " + std::to_string(*axis) : std::string()) +
-                             ": expected at least one element to choose from");
+  refuse(request.name, "shape " + shape.str() +
+                           (axis ? " over axis " + std::to_string(*axis) : std::string()) +
+                           ": expected at least one element to choose from");
 }
 
 /// max, min and argmax.
 template <class Picker>
-NDArray choose(const Reduction& reduction, std::optional<DType> result, Picker pick) {
-  expect_elements(reduction);
-  const DType working = working_dtype(TypeRule::kNumeric, reduction.x.dtype());
-  const ReduceKernel kernel = pick_numeric(reduction.name, working, pick);
+NDArray choose(const Request& request, Reduction reduction, std::optional<DType> result,
+               Picker pick) {
+  expect_elements(request);
+  const DType working = working_dtype(TypeRule::kNumeric, request.x.dtype());
+  const ReduceKernel kernel = kernel_for_device(
+      request.name, request.x.device(), [&] { return pick_numeric(request.name, working, pick); },
+      [&] { return cuda::reduce_kernel(reduction, working); });
   const NDArray out =
-      launch_reduction(reduction, reduction.x.astype(working), result.value_or(working), kernel);
-  return result ? out : out.astype(reduction.x.dtype());
+      launch_reduction(request, request.x.astype(working), result.value_or(working), kernel);
+  return result ? out : out.astype(request.x.dtype());
 }
 
 }  // namespace
@@ -154,10 +149,12 @@ NDArray choose(const Reduction& reduction, std::optional<DType> result, Picker p
 NDArray sum(const NDArray& x, std::optional<int> axis, bool keepdims) {
   const DType working = ops::working_dtype(ops::TypeRule::kNumeric, x.dtype());
   const bool floating = ops::is_floating(working);
-  const auto kernel =
-      ops::pick_numeric("sum", working, []<class T>(std::type_identity<T>) -> ops::ReduceKernel {
-        return &ops::reduce<ops::Sum<T>, T>;
-      });
+  const auto pick = []<class T>(std::type_identity<T>) -> ops::ReduceKernel {
+    return &ops::reduce<ops::Sum<T>, T>;
+  };
+  const auto kernel = ops::kernel_for_device(
+      "sum", x.device(), [&] { return ops::pick_numeric("sum", working, pick); },
+      [&] { return ops::cuda::reduce_kernel(ops::Reduction::kSum, working); });
   const NDArray out = ops::launch_reduction({"sum", x, axis, keepdims}, x.astype(working),
                                             floating ? working : DType::kInt64, kernel);
   return floating ? out.astype(x.dtype()) : out;
@@ -165,24 +162,26 @@ NDArray sum(const NDArray& x, std::optional<int> axis, bool keepdims) {
 
 NDArray mean(const NDArray& x, std::optional<int> axis, bool keepdims) {
   const DType working = ops::working_dtype(ops::TypeRule::kFloating, x.dtype());
-  const auto kernel =
-      ops::pick_floating("mean", working, []<class T>(std::type_identity<T>) -> ops::ReduceKernel {
-        return &ops::reduce<ops::Mean<T>, T>;
-      });
+  const auto pick = []<class T>(std::type_identity<T>) -> ops::ReduceKernel {
+    return &ops::reduce<ops::Mean<T>, T>;
+  };
+  const auto kernel = ops::kernel_for_device(
+      "mean", x.device(), [&] { return ops::pick_floating("mean", working, pick); },
+      [&] { return ops::cuda::reduce_kernel(ops::Reduction::kMean, working); });
   const NDArray out =
       ops::launch_reduction({"mean", x, axis, keepdims}, x.astype(working), working, kernel);
   return out.astype(ops::result_dtype(ops::TypeRule::kFloating, x.dtype()));
 }
 
 NDArray max(const NDArray& x, std::optional<int> axis, bool keepdims) {
-  return ops::choose({"max", x, axis, keepdims}, {},
+  return ops::choose({"max", x, axis, keepdims}, ops::Reduction::kMax, {},
                      []<class T>(std::type_identity<T>) -> ops::ReduceKernel {
                        return &ops::reduce<ops::Max<T>, T>;
                      });
 }
 
 NDArray min(const NDArray& x, std::optional<int> axis, bool keepdims) {
-  return ops::choose({"min", x, axis, keepdims}, {},
+  return ops::choose({"min", x, axis, keepdims}, ops::Reduction::kMin, {},
                      []<class T>(std::type_identity<T>) -> ops::ReduceKernel {
                        return &ops::reduce<ops::Min<T>, T>;
                      });
@@ -190,7 +189,7 @@ NDArray min(const NDArray& x, std::optional<int> axis, bool keepdims) {
 
 NDArray argmax(const NDArray& x, std::optional<int> axis, bool keepdims) {
   return ops::choose(
-      {"argmax", x, axis, keepdims}, DType::kInt64,
+      {"argmax", x, axis, keepdims}, ops::Reduction::kArgmax, DType::kInt64,
       []<class T>(std::type_identity<T>) -> ops::ReduceKernel { return &ops::argmax<T>; });
 }
 

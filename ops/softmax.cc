@@ -5,6 +5,7 @@
 
 #include "ops/dispatch.h"
 #include "ops/invoke.h"
+#include "ops/kernels.h"
 #include "ops/promotion.h"
 #include "ops/reduce_row.h"
 
@@ -13,8 +14,6 @@ namespace heddle {
 namespace ops {
 
 namespace {
-
-using RowsKernel = void (*)(const void* x, void* out, std::int64_t rows, std::int64_t n);
 
 template <class T>
 void softmax(const void* x, void* out, std::int64_t rows, std::int64_t n) {
@@ -49,10 +48,13 @@ void log_softmax(const void* x, void* out, std::int64_t rows, std::int64_t n) {
 }
 
 template <class Picker>
-NDArray apply_to_rows(std::string_view op, const NDArray& x, Picker pick) {
+NDArray apply_to_rows(std::string_view op, const NDArray& x, Picker pick,
+                      RowsKernel (*cuda_kernel)(DType)) {
   const DType dtype = result_dtype(TypeRule::kFloating, x.dtype());
   const NDArray from = x.astype(is_half(dtype) ? DType::kFloat32 : dtype);
-  const RowsKernel kernel = pick_floating(op, from.dtype(), pick);
+  const RowsKernel kernel = kernel_for_device(
+      op, x.device(), [&] { return pick_floating(op, from.dtype(), pick); },
+      [&] { return cuda_kernel(from.dtype()); });
   if (x.ndim() == 0) refuse(op, "shape (): expected at least 1 dimension");
   NDArray out = make_output(x.shape(), x.device(), from.dtype());
   const std::int64_t n = x.shape()[-1];
@@ -67,15 +69,17 @@ NDArray apply_to_rows(std::string_view op, const NDArray& x, Picker pick) {
 }  // namespace ops
 
 NDArray softmax(const NDArray& x) {
-  return ops::apply_to_rows("softmax", x, []<class T>(std::type_identity<T>) -> ops::RowsKernel {
-    return &ops::softmax<T>;
-  });
+  return ops::apply_to_rows(
+      "softmax", x,
+      []<class T>(std::type_identity<T>) -> ops::RowsKernel { return &ops::softmax<T>; },
+      ops::cuda::softmax_kernel);
 }
 
 NDArray log_softmax(const NDArray& x) {
   return ops::apply_to_rows(
       "log_softmax", x,
-      []<class T>(std::type_identity<T>) -> ops::RowsKernel { return &ops::log_softmax<T>; });
+      []<class T>(std::type_identity<T>) -> ops::RowsKernel { return &ops::log_softmax<T>; },
+      ops::cuda::log_softmax_kernel);
 }
 
 }  // namespace heddle

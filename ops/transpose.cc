@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -9,6 +10,7 @@
 
 #include "ops/dispatch.h"
 #include "ops/invoke.h"
+#include "ops/kernels.h"
 
 namespace heddle {
 
@@ -17,14 +19,6 @@ namespace ops {
 namespace {
 
 constexpr const char* kOp = "transpose";
-
-using MatrixKernel = void (*)(const void* x, void* out, std::int64_t rows, std::int64_t columns);
-/// One axis of the result: its size and how far it moves in the operand.
-struct PermutedAxis {
-  std::int64_t size;
-  std::int64_t step;
-};
-using PermuteKernel = void (*)(const void* x, void* out, const std::vector<PermutedAxis>& axes);
 
 /// Tile by tile, so that both sides stay in the first-level cache.
 template <class T>
@@ -44,7 +38,7 @@ void transpose_matrix(const void* x, void* out, std::int64_t rows, std::int64_t 
 }
 
 template <class T>
-T* permute_axis(const T* from, T* to, const std::vector<PermutedAxis>& axes, std::size_t axis) {
+T* permute_axis(const T* from, T* to, std::span<const PermutedAxis> axes, std::size_t axis) {
   if (axis == axes.size()) {
     *to = *from;
     return to + 1;
@@ -56,7 +50,7 @@ T* permute_axis(const T* from, T* to, const std::vector<PermutedAxis>& axes, std
 }
 
 template <class T>
-void permute(const void* x, void* out, const std::vector<PermutedAxis>& axes) {
+void permute(const void* x, void* out, std::span<const PermutedAxis> axes) {
   permute_axis(static_cast<const T*>(x), static_cast<T*>(out), axes, 0);
 }
 
@@ -96,18 +90,23 @@ NDArray transpose(const NDArray& x, const std::vector<int>& axes) {
   }
   NDArray out = ops::make_output(Shape(std::span<const std::int64_t>(dims)), x.device(), x.dtype());
   if (order == std::vector{1, 0}) {
-    const auto kernel =
-        ops::pick_by_width(x.dtype(), []<class T>(std::type_identity<T>) -> ops::MatrixKernel {
-          return &ops::transpose_matrix<T>;
-        });
+    const auto pick = []<class T>(std::type_identity<T>) -> ops::MatrixKernel {
+      return &ops::transpose_matrix<T>;
+    };
+    const auto kernel = ops::kernel_for_device(
+        ops::kOp, x.device(), [&] { return ops::pick_by_width(x.dtype(), pick); },
+        [&] { return ops::cuda::transpose_kernel(x.dtype()); });
     ops::launch(ops::kOp, out.device(), {x.var()}, {out.var()}, [kernel, x, out] {
       kernel(ops::address(x), ops::address(out), x.shape()[0], x.shape()[1]);
     });
     return out;
   }
-  const auto kernel = ops::pick_by_width(
-      x.dtype(),
-      []<class T>(std::type_identity<T>) -> ops::PermuteKernel { return &ops::permute<T>; });
+  const auto pick = []<class T>(std::type_identity<T>) -> ops::PermuteKernel {
+    return &ops::permute<T>;
+  };
+  const auto kernel = ops::kernel_for_device(
+      ops::kOp, x.device(), [&] { return ops::pick_by_width(x.dtype(), pick); },
+      [&] { return ops::cuda::permute_kernel(x.dtype()); });
   ops::launch(ops::kOp, out.device(), {x.var()}, {out.var()},
               [kernel, x, out, moved = std::move(permuted)] {
                 kernel(ops::address(x), ops::address(out), moved);

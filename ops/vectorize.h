@@ -1,8 +1,10 @@
 #pragma once
 
+#include "engine/base/host_device.h"
+
 // Inlined even where optimization is off, so that a loop and all it calls are compiled for the
 // same instruction set.
-#define HEDDLE_INLINE inline __attribute__((always_inline))
+#define HEDDLE_INLINE HEDDLE_HOST_DEVICE inline __attribute__((always_inline))
 #define HEDDLE_INLINE_LAMBDA __attribute__((always_inline))
 
 // The iterations of the loop that follows are independent: operands may be the output itself, but

@@ -7,6 +7,7 @@
 #include "ops/broadcast.h"
 #include "ops/dispatch.h"
 #include "ops/invoke.h"
+#include "ops/kernels.h"
 #include "ops/promotion.h"
 
 namespace heddle {
@@ -16,10 +17,6 @@ namespace ops {
 namespace {
 
 constexpr const char* kOp = "where";
-
-/// One array per operand: condition, a, b.
-using WhereKernel = void (*)(const std::uint8_t* condition, const void* a, const void* b, void* out,
-                             const BroadcastPlan& plan);
 
 template <class T>
 void select(const std::uint8_t* condition, const void* a, const void* b, void* out,
@@ -51,8 +48,12 @@ NDArray where(const NDArray& condition, const NDArray& a, const NDArray& b) {
   const DType dtype = ops::promote(a.dtype(), b.dtype());
   const Shape* shapes[] = {&condition.shape(), &a.shape(), &b.shape()};
   NDArray out = ops::make_output(ops::broadcast_shape(ops::kOp, shapes), device, dtype);
-  const auto kernel = ops::pick_by_width(
-      dtype, []<class T>(std::type_identity<T>) -> ops::WhereKernel { return &ops::select<T>; });
+  const auto pick = []<class T>(std::type_identity<T>) -> ops::WhereKernel {
+    return &ops::select<T>;
+  };
+  const auto kernel = ops::kernel_for_device(
+      ops::kOp, device, [&] { return ops::pick_by_width(dtype, pick); },
+      [&] { return ops::cuda::where_kernel(dtype); });
   const NDArray x = a.astype(dtype);
   const NDArray y = b.astype(dtype);
   ops::launch(ops::kOp, device, {condition.var(), x.var(), y.var()}, {out.var()},

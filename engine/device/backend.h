@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,12 +30,17 @@ class Token {
 /// Something to do on a stream. Plain functions and a pointer, so that giving work to a stream
 /// allocates nothing.
 struct Work {
-  void (*run)(void* argument) = nullptr;       ///< in the stream's turn; must not throw
-  void (*finished)(void* argument) = nullptr;  ///< after run; may destroy what argument points to
+  /// Must not throw. A stream whose work is done on the host (sim) calls it in the stream's turn; a
+  /// stream whose work is done elsewhere (cuda) calls it in issue(), to enqueue what it does.
+  void (*run)(void* argument) = nullptr;
+  /// After all that run did or enqueued is done; may destroy what argument points to.
+  void (*finished)(void* argument) = nullptr;
   void* argument = nullptr;
   int priority = 0;            ///< only matters where streams share threads
   std::uint64_t sequence = 0;  ///< the operation's; breaks ties of priority
   bool brief = false;          ///< short, and blocks on nothing but modelled links
+  /// Called before finished, by the same thread, if the device fails to do what run enqueued.
+  void (*failed)(void* argument, std::exception_ptr error) = nullptr;
 };
 
 /// Threads that a device may borrow for work that computes (simulated GPUs do).
@@ -55,10 +60,10 @@ class Stream {
   /// Unique in the process while the stream lives. An id is used again, but the tokens of a
   /// stream that is gone stay reached.
   virtual std::uint16_t id() const = 0;
-  /// Queues `work` behind everything issued before and behind `waits`, without blocking, and
-  /// returns the point at which it is done. `finished` is called before that point counts as
-  /// reached, so a piece of work that waits for it starts after `finished` has returned. May call
-  /// Executor::execute before it returns.
+  /// Queues `work` behind everything issued before and behind `waits`, without blocking on any
+  /// other work, and returns the point at which it is done. `finished` of a piece of work that
+  /// waits for this point is called after `finished` of this one has returned. May call
+  /// Executor::execute, or run of `work` itself, before it returns.
   virtual Token issue(const Work& work, std::span<const Token> waits) = 0;
 };
 
@@ -90,7 +95,9 @@ class Backend {
   virtual void close(void* block, std::size_t bytes) noexcept = 0;
 
   /// Moves bytes between two devices of which at least one is this backend's; both blocks are open.
-  /// Called from within the work of a stream (or on the CPU); returns when the bytes are there.
+  /// Called from within an operation. When it returns, the bytes are there (cpu, sim) or stand in
+  /// the order of the operation's stream (cuda): what comes later in the operation on that stream,
+  /// and whoever waits for the operation, finds them. The blocks must stay until it has ended.
   virtual void copy(void* to, Device to_device, const void* from, Device from_device,
                     std::size_t bytes) = 0;
 

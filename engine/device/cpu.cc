@@ -4,15 +4,13 @@
 
 #include <unistd.h>
 
-#include "engine/device/memory_pool.h"
-
 namespace heddle::device {
 namespace {
 
 /// Thread safety: see Backend; the pool synchronizes itself and there is no other state.
 class CpuBackend final : public Backend {
  public:
-  CpuBackend() : pool_("cpu", host_memory(), {physical_memory(), physical_memory() / 4}) {}
+  explicit CpuBackend(MemoryPool& pool) : pool_(pool) {}
 
   std::string description() const override { return "CPU"; }
   bool runs_cpu_kernels() const override { return true; }
@@ -42,12 +40,21 @@ class CpuBackend final : public Backend {
   }
 
  private:
-  MemoryPool pool_;
+  MemoryPool& pool_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<CpuBackend>(); }
+std::unique_ptr<Backend> make_cpu_backend() {
+  // Leaked, as blocks are given back until the process ends.
+  static auto* const pool =
+      new MemoryPool("cpu", host_memory(), {physical_memory(), physical_memory() / 4});
+  return make_cpu_backend(*pool);
+}
+
+std::unique_ptr<Backend> make_cpu_backend(MemoryPool& pool) {
+  return std::make_unique<CpuBackend>(pool);
+}
 
 std::size_t physical_memory() {
   return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *

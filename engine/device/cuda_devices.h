@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "engine/device/backend.h"
+#include "engine/device/memory_pool.h"
 
 namespace heddle::device {
 
@@ -13,5 +14,8 @@ int cuda_device_count();
 
 /// Logical GPU `id` on CUDA GPU `index`, 0 <= index < cuda_device_count(). Throws DeviceError.
 std::unique_ptr<Backend> make_cuda_device(int id, int index);
+
+/// Page-locked memory of the host, for a process that has made a CUDA device. Never destroyed.
+MemoryPool& cuda_pinned_pool();
 
 }  // namespace heddle::device

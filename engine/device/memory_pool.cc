@@ -30,12 +30,12 @@ std::string readable(std::size_t bytes) {
 }  // namespace
 
 RawMemory host_memory() {
-  return {[](std::size_t bytes) noexcept { return std::aligned_alloc(kAlignment, bytes); },
-          [](void* block, std::size_t) noexcept { std::free(block); }};
+  return {[](std::size_t bytes) { return std::aligned_alloc(kAlignment, bytes); },
+          [](void* block, std::size_t) { std::free(block); }};
 }
 
 MemoryPool::MemoryPool(std::string owner, RawMemory raw, PoolLimits limits)
-    : owner_(std::move(owner)), raw_(raw), limits_(limits) {}
+    : owner_(std::move(owner)), raw_(std::move(raw)), limits_(limits) {}
 
 MemoryPool::~MemoryPool() { trim(); }
 
@@ -62,14 +62,14 @@ void* MemoryPool::allocate(std::size_t bytes) {
       if (block == nullptr) cancel_reservation(size);
     }
     if (block != nullptr) {
-      base::poison(block, size);
+      poison(block, size);
     } else if (attempt == 0) {
       trim();
     } else {
       fail(bytes);
     }
   }
-  base::unpoison(block, bytes);
+  unpoison(block, bytes);
   return block;
 }
 
@@ -105,7 +105,7 @@ void MemoryPool::cancel_reservation(std::size_t class_bytes) {
 
 void MemoryPool::deallocate(void* block, std::size_t bytes) noexcept {
   const std::size_t size = class_size(bytes);
-  base::poison(block, size);
+  poison(block, size);
   bool cached = true;
   bool too_many = false;
   {
@@ -122,7 +122,7 @@ void MemoryPool::deallocate(void* block, std::size_t bytes) noexcept {
     too_many = statistics_.cached_bytes > limits_.cache_limit;
   }
   if (!cached) {
-    base::unpoison(block, size);
+    unpoison(block, size);
     raw_.release(block, size);
   }
   if (too_many) trim(limits_.cache_limit);
@@ -132,7 +132,7 @@ void MemoryPool::trim(std::size_t keep) noexcept {
   for (;;) {
     const Victim victim = take_victim(keep);
     if (victim.block == nullptr) return;
-    base::unpoison(victim.block, victim.bytes);
+    unpoison(victim.block, victim.bytes);
     raw_.release(victim.block, victim.bytes);
   }
 }
@@ -151,6 +151,14 @@ MemoryPool::Victim MemoryPool::take_victim(std::size_t keep) noexcept {
   oldest->blocks.pop_back();
   statistics_.cached_bytes -= victim.bytes;
   return victim;
+}
+
+void MemoryPool::poison(const void* block, std::size_t bytes) const noexcept {
+  if (raw_.is_host) base::poison(block, bytes);
+}
+
+void MemoryPool::unpoison(const void* block, std::size_t bytes) const noexcept {
+  if (raw_.is_host) base::unpoison(block, bytes);
 }
 
 PoolStatistics MemoryPool::statistics() const {

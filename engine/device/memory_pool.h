@@ -3,17 +3,20 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
 
 namespace heddle::device {
 
-/// Where a pool gets its memory from.
+/// Where a pool gets its memory from. Both functions may be called from any thread, and throw
+/// nothing.
 struct RawMemory {
   /// 64-byte aligned, or null if there is none.
-  void* (*allocate)(std::size_t bytes) noexcept;
-  void (*release)(void* block, std::size_t bytes) noexcept;
+  std::function<void*(std::size_t bytes)> allocate;
+  std::function<void(void* block, std::size_t bytes)> release;
+  bool is_host = true;  ///< the process may touch it
 };
 
 /// The heap of the process.
@@ -37,7 +40,7 @@ struct PoolStatistics {
 /// system call nor page faults. There are four classes per power of two, from 64 bytes on.
 ///
 /// Under AddressSanitizer the bytes of a block beyond those asked for, and cached blocks, are
-/// poisoned.
+/// poisoned if they are the host's.
 ///
 /// Thread safety: every member but the destructor may be called from any thread. The mutex is
 /// never held while RawMemory works.
@@ -87,6 +90,8 @@ class MemoryPool {
   bool reserve(std::size_t class_bytes);
   void cancel_reservation(std::size_t class_bytes);
   Victim take_victim(std::size_t keep) noexcept;
+  void poison(const void* block, std::size_t bytes) const noexcept;
+  void unpoison(const void* block, std::size_t bytes) const noexcept;
   [[noreturn]] void fail(std::size_t bytes) const;
 
   const std::string owner_;

@@ -1,5 +1,6 @@
 #include <string>
 
+#include "heddle/cuda.h"
 #include "heddle/error.h"
 
 #include "engine/device/cuda_devices.h"
@@ -12,4 +13,17 @@ std::unique_ptr<Backend> make_cuda_device(int /*id*/, int index) {
   throw DeviceError("[cuda:" + std::to_string(index) + "] heddle was built without CUDA");
 }
 
+MemoryPool& cuda_pinned_pool() {
+  throw DeviceError("[cuda_pinned_pool] heddle was built without CUDA");
+}
+
 }  // namespace heddle::device
+
+namespace heddle {
+
+CUstream_st* cuda_stream(const RunContext& context) {
+  throw Error("[cuda_stream] operation #" + std::to_string(context.sequence) + " on " +
+              context.device.str() + ": heddle was built without CUDA");
+}
+
+}  // namespace heddle

@@ -16,17 +16,29 @@ namespace {
 struct GpuTable {
   std::string spec;
   std::vector<std::unique_ptr<Backend>> backends;
+  bool has_cuda = false;  // all of them, or none
 };
+
+/// Streams of the two kinds could not wait for each other.
+void refuse_mixture(const std::string& spec, const std::vector<LogicalGpu>& gpus) {
+  for (const LogicalGpu& gpu : gpus) {
+    if (gpu.index() == gpus.front().index()) continue;
+    throw std::invalid_argument("[HEDDLE_GPUS] \"" + spec +
+                                "\" has real and simulated GPUs: expected one kind");
+  }
+}
 
 GpuTable* make_gpu_table() {
   auto table = std::make_unique<GpuTable>();
   table->spec = resolved_runtime_options().gpus;
   const std::vector<LogicalGpu> gpus = logical_gpus(table->spec, cuda_device_count);
+  refuse_mixture(table->spec, gpus);
   const auto links = std::make_shared<SimLinks>(gpus);
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     const int id = static_cast<int>(i);
     if (const auto* cuda = std::get_if<CudaSpec>(&gpus[i])) {
       table->backends.push_back(make_cuda_device(id, cuda->index));
+      table->has_cuda = true;
     } else {
       table->backends.push_back(std::make_unique<SimDevice>(id, std::get<SimSpec>(gpus[i]), links));
     }
@@ -47,6 +59,13 @@ Backend& cpu_backend() {
   return *backend;
 }
 
+/// Where a GPU's own copy engines reach it, if there is a real one.
+Backend& pinned_backend() {
+  static Backend* const backend =
+      gpu_table().has_cuda ? make_cpu_backend(cuda_pinned_pool()).release() : &cpu_backend();
+  return *backend;
+}
+
 }  // namespace
 
 void check_gpu_id(int id) {
@@ -63,7 +82,8 @@ void check_gpu_id(int id) {
 }
 
 Backend& backend_of(Device device) {
-  if (!device.is_gpu()) return cpu_backend();
+  if (device.kind() == DeviceKind::kCpu) return cpu_backend();
+  if (device.kind() == DeviceKind::kCpuPinned) return pinned_backend();
   return *gpu_table().backends[static_cast<std::size_t>(device.id())];
 }
 

@@ -178,7 +178,8 @@ void train(const Options& options) {
                                   .shuffle = true,
                                   .seed = options.seed,
                                   .last_batch = io::LastBatch::kRollOver,
-                                  .transforms = {scale_pixels}});
+                                  .transforms = {scale_pixels},
+                                  .devices = {Device::cpu_pinned()}});
 
   // The devices' gradients are of means over equal parts of a batch: their sum, over the number of
   // devices, is the gradient of the mean over the batch.

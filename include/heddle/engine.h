@@ -119,8 +119,8 @@ class Engine {
   Var new_variable(std::string_view name = {});
 
   /// The variable's last operation: `last` runs once all of its operations have ended, also if it
-  /// is poisoned, where `options` say; the one that ends last of them may run it if that is brief.
-  /// Never blocks. The handle is stale when the call returns.
+  /// is poisoned, where `options` say. If that is brief, any thread that calls the engine may run
+  /// it. Never blocks. The handle is stale when the call returns.
   void delete_variable(Var var, UniqueFunction<void()> last = {}, const PushOptions& options = {});
 
   /// Queues `fn`, callable as fn(RunContext&) or fn(), and returns its sequence number. Blocks

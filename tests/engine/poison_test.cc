@@ -1,8 +1,11 @@
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include <catch2/catch.hpp>
 
@@ -256,6 +259,29 @@ TEST_CASE("the name given at push is copied") {
   } catch (const OpError& error) {
     CHECK(error.op_name() == "a name that is too long for any small buffer of a string");
   }
+}
+
+TEST_CASE("an exception may use the engine when it is destroyed") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  Engine engine(options);
+  struct Deletes {
+    Engine& engine;
+    Var var;
+    std::atomic<bool>& deleted;
+    Deletes(Engine& owner, std::atomic<bool>& flag)
+        : engine(owner), var(owner.new_variable()), deleted(flag) {}
+    ~Deletes() {
+      engine.delete_variable(var);
+      deleted = true;
+    }
+  };
+  std::atomic<bool> deleted{false};
+  const Var x = engine.new_variable();
+  engine.push([&] { throw std::make_shared<Deletes>(engine, deleted); }, {}, {x});
+  CHECK_THROWS_AS(engine.wait_for_all(), AggregateError);
+  engine.clear_error(x);
+  while (!deleted) std::this_thread::yield();  // perhaps a moment after the variable is healed
+  engine.wait_for_all();
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <thread>
@@ -251,6 +252,23 @@ TEST_CASE("priorities of a lane do not touch other lanes") {
   engine.push([&value] { value = 1; }, {}, {x}, {.lane = Lane::kCopyOut, .priority = -1000});
   engine.wait_for_var(x);
   CHECK(value == 1);
+}
+
+TEST_CASE("a priority counts however much waits and however many workers there are") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  Engine engine(options);
+  constexpr int kOperations = 1000;
+  const auto workers = static_cast<std::size_t>(engine.options().cpu_workers);
+  std::deque<HeldOperation> held;
+  for (std::size_t i = 0; i < workers; ++i) held.emplace_back(engine, VarList{}, VarList{});
+  for (const HeldOperation& each : held) each.wait_until_started();
+  std::atomic<int> before{0};
+  std::atomic<int> overtaken_by{-1};
+  for (int i = 0; i < kOperations; ++i) engine.push([&before] { ++before; }, {}, {});
+  engine.push([&] { overtaken_by = before.load(); }, {}, {}, {.priority = 5});
+  for (HeldOperation& each : held) each.release();
+  engine.wait_for_all();
+  CHECK(overtaken_by < kOperations / 4);
 }
 
 }  // namespace

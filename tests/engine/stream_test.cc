@@ -304,5 +304,23 @@ TEST_CASE("cancelling skips what waits for a busy stream") {
   CHECK(report.abandoned == 0);
 }
 
+TEST_CASE("a wait for everything is not held up by a GPU's operation that was pushed later") {
+  Engine engine({.cpu_workers = 1});
+  HeldOperation covered(engine, {}, {});
+  covered.wait_until_started();
+  support::Gate waited;
+  std::thread waiter([&] {
+    engine.wait_for_all();
+    waited.open();
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it has begun to wait, most likely
+  HeldOperation later(engine, {}, {}, {.device = Device::gpu(0)});
+  covered.release();
+  waited.wait();
+  later.release();
+  waiter.join();
+  engine.wait_for_all();
+}
+
 }  // namespace
 }  // namespace heddle

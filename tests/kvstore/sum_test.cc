@@ -20,8 +20,8 @@ std::vector<T> sum_of(const std::vector<std::vector<T>>& arrays, DType dtype = d
     inputs.push_back(reinterpret_cast<const std::byte*>(array.data()));
   }
   std::vector<T> out(arrays[0].size());
-  sum_kernel(dtype)(inputs, reinterpret_cast<std::byte*>(out.data()),
-                    static_cast<std::int64_t>(out.size()));
+  sum_kernel(Device::cpu(), dtype)(inputs, reinterpret_cast<std::byte*>(out.data()),
+                                   static_cast<std::int64_t>(out.size()));
   return out;
 }
 

@@ -1,0 +1,160 @@
+#include "engine/device/cuda_backend.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "heddle/cuda.h"
+#include "heddle/engine.h"
+#include "heddle/error.h"
+
+#include "engine/device/cuda_completion.h"
+#include "engine/device/cuda_devices.h"
+#include "engine/device/cuda_launch.h"
+#include "engine/device/cuda_memory.h"
+#include "engine/device/cuda_stream.h"
+#include "engine/runtime.h"
+
+namespace heddle::device {
+namespace {
+
+/// Pageable memory of so many bytes is copied by the host to or from pinned memory, so that nobody
+/// waits for the GPU. With more, that would take longer than to let CUDA do it, which blocks.
+constexpr std::size_t kStaged = std::size_t{4} << 20U;
+
+bool is_pinned(const void* host) {
+  cudaPointerAttributes attributes{};
+  if (cudaPointerGetAttributes(&attributes, host) == cudaSuccess) {
+    return attributes.type == cudaMemoryTypeHost;
+  }
+  static_cast<void>(cudaGetLastError());
+  return false;
+}
+
+void upload(CudaLaunch& on, void* to, const void* from, std::size_t bytes) {
+  constexpr const char* kCall = "cudaMemcpyAsync to the device";
+  if (bytes > kStaged || is_pinned(from)) {
+    on.check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, on.stream()), kCall);
+    return;
+  }
+  PinnedBuffer staged(bytes);
+  std::memcpy(staged.data(), from, bytes);
+  const void* const source = staged.data();
+  on.at_end([kept = std::move(staged)] {});
+  on.check(cudaMemcpyAsync(to, source, bytes, cudaMemcpyHostToDevice, on.stream()), kCall);
+}
+
+void download(CudaLaunch& on, void* to, const void* from, std::size_t bytes) {
+  constexpr const char* kCall = "cudaMemcpyAsync to the host";
+  if (bytes > kStaged || is_pinned(to)) {
+    on.check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, on.stream()), kCall);
+    return;
+  }
+  PinnedBuffer staged(bytes);
+  void* const target = staged.data();
+  on.check(cudaMemcpyAsync(target, from, bytes, cudaMemcpyDeviceToHost, on.stream()), kCall);
+  on.at_end([to, bytes, kept = std::move(staged)] { std::memcpy(to, kept.data(), bytes); });
+}
+
+void copy_between(CudaLaunch& on, void* to, CudaGpu& to_gpu, const void* from, CudaGpu& from_gpu,
+                  std::size_t bytes) {
+  if (to_gpu.index() == from_gpu.index()) {
+    on.check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, on.stream()),
+             "cudaMemcpyAsync within the device");
+    return;
+  }
+  from_gpu.check_usable();
+  to_gpu.check_usable();
+  to_gpu.enable_peer(from_gpu);
+  from_gpu.enable_peer(to_gpu);
+  on.check(cudaMemcpyPeerAsync(to, to_gpu.index(), from, from_gpu.index(), bytes, on.stream()),
+           "cudaMemcpyPeerAsync");
+}
+
+/// CUDA takes itself down with handlers that it registers when it starts. What is registered after
+/// that runs before: first the default engine ends what is in flight, then nobody asks any more.
+void order_exit_handlers() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    std::atexit([] { CudaCompletion::instance().stop(); });
+    drain_at_exit();
+  });
+}
+
+}  // namespace
+
+std::string CudaBackend::description() const {
+  return gpu_.name() + " (cuda:" + std::to_string(gpu_.index()) + ")";
+}
+
+void* CudaBackend::allocate(std::size_t bytes) {
+  gpu_.check_usable();
+  try {
+    return gpu_.memory().allocate(bytes);
+  } catch (const OutOfMemory&) {
+    gpu_.check_usable();  // there is no memory on a lost GPU either
+    throw;
+  }
+}
+
+void CudaBackend::deallocate(void* block, std::size_t bytes) noexcept {
+  gpu_.memory().deallocate(block, bytes);
+}
+
+bool CudaBackend::reads(Device other) const {
+  if (!other.is_gpu()) return false;
+  const CudaGpu* const gpu = cuda_gpu_of(other);
+  return gpu != nullptr && gpu->index() == gpu_.index();
+}
+
+void CudaBackend::copy(void* to, Device to_device, const void* from, Device from_device,
+                       std::size_t bytes) {
+  if (bytes == 0) return;
+  CudaLaunch on("copy");
+  CudaGpu* const to_gpu = cuda_gpu_of(to_device);
+  CudaGpu* const from_gpu = cuda_gpu_of(from_device);
+  if (to_gpu != nullptr && from_gpu != nullptr) {
+    copy_between(on, to, *to_gpu, from, *from_gpu, bytes);
+  } else if (to_gpu != nullptr) {
+    upload(on, to, from, bytes);
+  } else {
+    download(on, to, from, bytes);
+  }
+  on.finish();
+}
+
+std::unique_ptr<Stream> CudaBackend::make_stream(Lane lane, Executor& /*executor*/) {
+  return std::make_unique<CudaStream>(gpu_, lane);
+}
+
+CudaGpu* cuda_gpu_of(Device device) {
+  if (!device.is_gpu()) return nullptr;
+  auto* const backend = dynamic_cast<CudaBackend*>(&backend_of(device));
+  return backend != nullptr ? &backend->gpu() : nullptr;
+}
+
+int cuda_device_count() { return count_cuda_gpus(); }
+
+std::unique_ptr<Backend> make_cuda_device(int /*id*/, int index) {
+  auto backend = std::make_unique<CudaBackend>(CudaGpu::get(index));
+  order_exit_handlers();
+  return backend;
+}
+
+MemoryPool& cuda_pinned_pool() { return pinned_memory(); }
+
+}  // namespace heddle::device
+
+namespace heddle {
+
+CUstream_st* cuda_stream(const RunContext& context) {
+  const device::CudaStream* const stream = device::CudaStream::current();
+  if (stream != nullptr) return stream->handle();
+  throw Error("[cuda_stream] operation #" + std::to_string(context.sequence) + " on " +
+              context.device.str() +
+              ": expected to be called by the callable of an operation on a CUDA device, on an "
+              "engine with streams");
+}
+
+}  // namespace heddle

@@ -1,0 +1,117 @@
+#include "engine/device/cuda_stream.h"
+
+#include <utility>
+
+#include "heddle/error.h"
+
+#include "engine/device/cuda_completion.h"
+
+namespace heddle::device {
+namespace {
+thread_local CudaStream* t_current = nullptr;
+}  // namespace
+
+/// Marks the calling thread as running a piece of a stream. Nests: work may push work, and the
+/// engine may issue that to another stream at once.
+class CudaStream::Running {
+ public:
+  Running(CudaStream& stream, CudaPiece& piece)
+      : stream_(stream), outer_(std::exchange(t_current, &stream)) {
+    stream_.running_ = &piece;
+  }
+  ~Running() {
+    stream_.running_ = nullptr;
+    t_current = outer_;
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  CudaStream& stream_;
+  CudaStream* outer_;
+};
+
+CudaStream::CudaStream(CudaGpu& gpu, Lane lane) : gpu_(gpu) {
+  const CudaCurrent current(gpu_);
+  if (!gpu_.is_lost()) {
+    const cudaError_t result =
+        cudaStreamCreateWithPriority(&handle_, cudaStreamNonBlocking, gpu_.stream_priority(lane));
+    try {
+      gpu_.check(result, "cudaStreamCreateWithPriority");
+    } catch (const Error&) {
+      if (!gpu_.is_lost()) throw;
+    }
+  }
+  timeline_ = open_timeline(gpu_);
+  issued_ = timeline_->reached();
+}
+
+CudaStream::~CudaStream() {
+  timeline_->wait_until_empty();
+  close_timeline(*timeline_);
+  const CudaCurrent current(gpu_);
+  attachment_.reset();
+  if (handle_ != nullptr) static_cast<void>(cudaStreamDestroy(handle_));
+  static_cast<void>(cudaGetLastError());
+}
+
+CudaStream* CudaStream::current() noexcept { return t_current; }
+
+void CudaStream::at_end(UniqueFunction<void()> action) {
+  running_->endings.push_back(std::move(action));
+}
+
+Token CudaStream::issue(const Work& work, std::span<const Token> waits) {
+  const CudaCurrent current(gpu_);
+  CudaPiece piece;
+  piece.work = work;
+  wait_for(waits, piece);
+  {
+    const Running running(*this, piece);
+    work.run(work.argument);
+  }
+  record_behind(piece);
+  const Token token(id(), ++issued_);
+  const std::shared_ptr<CudaTimeline> timeline = timeline_;
+  // From here on the piece may finish, and then this object may be gone.
+  if (timeline->add(std::move(piece))) CudaCompletion::instance().watch(timeline);
+  return token;
+}
+
+void CudaStream::wait_for(std::span<const Token> waits, CudaPiece& piece) {
+  for (const Token token : waits) {
+    if (token == Token{} || token.stream() == id()) continue;
+    if (token.stream() >= seen_.size()) seen_.resize(std::size_t{token.stream()} + 1);
+    std::uint64_t& seen = seen_[token.stream()];
+    if (seen >= token.sequence()) continue;
+    seen = token.sequence();
+    const std::shared_ptr<CudaTimeline> other = find_timeline(token.stream());
+    if (other == nullptr || other->reached() >= token.sequence()) continue;
+    piece.waits.push_back(token);
+    if (gpu_.is_lost()) continue;
+    const cudaError_t result = other->delay(handle_, token.sequence());
+    if (result == cudaSuccess) continue;
+    static_cast<void>(cudaGetLastError());
+    gpu_.lose(result, "cudaStreamWaitEvent");
+  }
+}
+
+/// What cannot be recorded cannot be waited for: the GPU is of no use then.
+void CudaStream::record_behind(CudaPiece& piece) {
+  if (gpu_.is_lost()) return;
+  cudaEvent_t event = nullptr;
+  const char* call = "cudaEventCreateWithFlags";
+  cudaError_t result = timeline_->take_event(event);
+  if (result == cudaSuccess) {
+    call = "cudaEventRecord";
+    result = cudaEventRecord(event, handle_);
+  }
+  if (result == cudaSuccess) {
+    piece.event = event;
+    return;
+  }
+  static_cast<void>(cudaGetLastError());
+  gpu_.lose(result, call);
+}
+
+}  // namespace heddle::device

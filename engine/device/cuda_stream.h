@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+#include "heddle/trace.h"
+#include "heddle/unique_function.h"
+
+#include "engine/device/backend.h"
+#include "engine/device/cuda_gpu.h"
+#include "engine/device/cuda_timeline.h"
+
+namespace heddle::device {
+
+/// A stream of a GPU. issue() makes the stream wait for the tokens that it has not waited for yet,
+/// runs the work, which enqueues, on the calling thread, and records an event behind it. `finished`
+/// is called by the completion thread.
+///
+/// Thread safety: see Stream; the rest belongs to the thread that is in issue().
+///
+/// Invariant: whatever the stream runs from now on stands behind the first seen_[i] pieces of
+/// stream i.
+class CudaStream final : public Stream {
+ public:
+  /// On a lost GPU it is made all the same, and its work fails. Throws DeviceError if there is no
+  /// stream to be had.
+  CudaStream(CudaGpu& gpu, Lane lane);
+  ~CudaStream() override;
+  CudaStream(const CudaStream&) = delete;
+  CudaStream& operator=(const CudaStream&) = delete;
+
+  std::uint16_t id() const override { return timeline_->id(); }
+  Token issue(const Work& work, std::span<const Token> waits) override;
+
+  /// The stream whose work the calling thread runs at the moment; null outside of issue().
+  static CudaStream* current() noexcept;
+
+  CudaGpu& gpu() const { return gpu_; }
+  cudaStream_t handle() const { return handle_; }
+
+  /// Within the work: has `action` called by the completion thread when the GPU is done with the
+  /// work, before `finished`. What it throws fails the work.
+  void at_end(UniqueFunction<void()> action);
+
+  /// A place for what belongs to one stream: a library's handle. Destroyed before the stream.
+  std::shared_ptr<void>& attachment() { return attachment_; }
+
+ private:
+  class Running;
+
+  void wait_for(std::span<const Token> waits, CudaPiece& piece);
+  void record_behind(CudaPiece& piece);
+
+  CudaGpu& gpu_;
+  cudaStream_t handle_ = nullptr;  // null on a GPU that was lost before
+  std::shared_ptr<CudaTimeline> timeline_;
+  std::uint64_t issued_;             // sequence of the last token
+  std::vector<std::uint64_t> seen_;  // by stream id
+  CudaPiece* running_ = nullptr;     // the piece that issue() is at
+  std::shared_ptr<void> attachment_;
+};
+
+}  // namespace heddle::device

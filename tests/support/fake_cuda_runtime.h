@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+struct CUstream_st;
+
+namespace heddle::support {
+
+/// From now on every call fails, as after a kernel that wrote where it must not.
+void break_fake_cuda();
+
+/// Does `work` in the order of the stream; at once on cudaStreamPerThread.
+void enqueue_on_fake_cuda(CUstream_st* stream, std::function<void()> work);
+
+/// From now on no more memory than this.
+void limit_fake_cuda_memory(std::size_t bytes);
+
+}  // namespace heddle::support
