@@ -19,6 +19,9 @@ constexpr std::size_t kEnough = 4;
 /// Longest pause between two looks, in pauses of the CPU: each look costs who pushes a cache miss.
 constexpr int kMaxPauses = 32;
 
+/// Pauses between two looks whether somebody has begun to wait.
+constexpr int kFewPauses = 8;
+
 /// How long an end may wait to be taken note of while every worker is busy, in ns.
 constexpr std::int64_t kMaxDeferral = 3000;
 
@@ -30,8 +33,8 @@ void fetch(const ReadyNode& node) {
 }
 
 /// How long a worker that is faster than who pushes lets operations come before it looks again, in
-/// pauses of the CPU: each look takes lines from the pusher.
-constexpr int kLetCome = 16;
+/// ns: each look takes lines from the pusher.
+constexpr std::int64_t kLetCome = 8000;
 
 /// Operations that a worker may run ahead of its batch.
 constexpr std::uint64_t kMaxKept = ReadyQueue::kPatience;
@@ -214,13 +217,19 @@ ReadyNode* WorkerPool::next(Worker& me) {
   const std::int64_t deferred_since = deferred_since_.load(std::memory_order_relaxed);
   if (deferred_since != 0 && now_ns() - deferred_since > kMaxDeferral) collect_deferred();
   if (ReadyNode* const node = from_batch(me)) return node;
-  if (me.is_fed && idle_ == Idle::kSpin && !engine_.ledger().is_urgent()) let_come();
+  if (me.is_fed && idle_ == Idle::kSpin) let_come();
   return search(me);
 }
 
+/// Only for what is not waited for, and where this is not one of several queues that feed each
+/// other.
 void WorkerPool::let_come() const {
-  if (has_queue_.load(std::memory_order_relaxed)) return;
-  for (int i = 0; i < kLetCome; ++i) base::cpu_relax();
+  if (!engine_.is_only_queue()) return;
+  const std::int64_t end = now_ns() + kLetCome;
+  while (!engine_.ledger().is_urgent() && now_ns() < end) {
+    if (has_queue_.load(std::memory_order_relaxed) || stopping_.load()) return;
+    for (int i = 0; i < kFewPauses; ++i) base::cpu_relax();
+  }
 }
 
 ReadyNode* WorkerPool::search(Worker& me) {
