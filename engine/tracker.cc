@@ -73,30 +73,6 @@ void add_write(Operation& op, Access& access, VarState& var) {
   var.last_write = &access;
 }
 
-/// The line of an operation that an access to one of its neighbours reads and writes.
-void fetch(const Operation& op) { __builtin_prefetch(&op.blockers, 1); }
-
-/// Workers, or a pusher long ago, had the neighbours of an access: fetches them all together.
-void fetch_ahead(VarList variables) {
-  for (std::size_t i = 0; i < variables.size(); ++i) {
-    if (const Access* const newest = variables[i]->newest) __builtin_prefetch(newest, 1);
-  }
-}
-
-void fetch_behind(const Operation& op) {
-  const Access* const end = op.accesses() + op.access_count;
-  for (const Access* access = op.accesses(); access != end; ++access) {
-    __builtin_prefetch(access->var, 1);
-    for (const Access* neighbour : {access->older, access->newer, access->next_write}) {
-      if (neighbour != nullptr) __builtin_prefetch(neighbour, 1);
-    }
-  }
-  for (const Access* access = op.accesses(); access != end; ++access) {
-    if (access->newer != nullptr) fetch(*access->newer->operation);
-    if (access->next_write != nullptr) fetch(*access->next_write->operation);
-  }
-}
-
 /// The last write before `access` that has not ended, or null.
 const Access* write_before(const Access& access) {
   const Access* const last = access.var->last_write;
@@ -125,8 +101,6 @@ bool Tracker::push(Operation& op, VarList reads, VarList mutates) {
   Access* access = op.accesses();
   bool poisoned = false;
   op.blockers = 0;
-  fetch_ahead(mutates);
-  fetch_ahead(reads);
   // Mutated variables first: one that is also read counts as mutated.
   for (std::size_t i = 0; i < mutates.size(); ++i) {
     VarState& var = *mutates[i];
@@ -193,7 +167,6 @@ FailurePtr Tracker::inherited_so_far(const Operation& op) {
 }
 
 void Tracker::done(Operation& op, ReadyList& ready) {
-  fetch_behind(op);
   for (std::uint32_t i = 0; i < op.access_count; ++i) end(op.accesses()[i], ready);
 }
 
