@@ -15,8 +15,11 @@ void Generations::announce() {
 
 void Generations::drop_empty() {
   if (closed_.empty()) return;
-  while (!closed_.empty() && closed_.front() == 0) closed_.pop_front();
-  wake(oldest(), Waiter::State::kDone);
+  const auto pending = std::find_if(closed_.begin(), closed_.end(),
+                                    [](std::size_t operations) { return operations != 0; });
+  oldest_ += static_cast<std::uint64_t>(pending - closed_.begin());
+  closed_.erase(closed_.begin(), pending);
+  wake(oldest_, Waiter::State::kDone);
 }
 
 void Generations::wake(std::uint64_t below, Waiter::State state) {

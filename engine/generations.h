@@ -3,8 +3,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
+#include <vector>
 
 #include "engine/waiter.h"
 
@@ -19,7 +19,7 @@ namespace heddle::detail {
 ///
 /// Invariants:
 ///  - newest_pending_ operations of the newest generation have not ended, and closed_[i] of
-///    generation newest_ - closed_.size() + i.
+///    generation oldest_ + i; newest_ is oldest_ + closed_.size().
 ///  - Who adds to a closed generation is an operation of it, so an empty one stays empty.
 class Generations {
  public:
@@ -28,7 +28,7 @@ class Generations {
   std::uint64_t newest() const { return newest_; }
   void add(std::uint64_t generation) { ++pending(generation); }
   void end(std::uint64_t generation) {
-    if (--pending(generation) == 0 && generation == oldest()) drop_empty();
+    if (--pending(generation) == 0 && generation == oldest_) drop_empty();
   }
 
   /// Registers a waiter for all that is pending; it is woken when that has ended. False, and not
@@ -42,17 +42,17 @@ class Generations {
   std::uint64_t first_uncovered() const { return first_uncovered_.load(); }
 
  private:
-  std::uint64_t oldest() const { return newest_ - closed_.size(); }
   std::size_t& pending(std::uint64_t generation) {
-    return generation == newest_ ? newest_pending_ : closed_[generation - oldest()];
+    return generation == newest_ ? newest_pending_ : closed_[generation - oldest_];
   }
   void drop_empty();
   void wake(std::uint64_t below, Waiter::State state);
   void announce();
 
   std::uint64_t newest_ = 0;
+  std::uint64_t oldest_ = 0;
   std::size_t newest_pending_ = 0;
-  std::deque<std::size_t> closed_;  ///< oldest first
+  std::vector<std::size_t> closed_;  ///< oldest first; few
   Waiter* waiters_ = nullptr;
   alignas(64) std::atomic<std::uint64_t> first_uncovered_{kNone};  ///< written under the lock
 };

@@ -2,13 +2,14 @@
 
 #include <utility>
 
+#include "engine/base/prefetch.h"
 #include "engine/operation_scope.h"
 
 namespace heddle::detail {
 namespace {
 
 /// How many operations ahead of their use unused ones are fetched.
-constexpr std::ptrdiff_t kAhead = 4;
+constexpr std::size_t kAhead = 4;
 
 /// Pushes after which the pusher takes note of what is posted: rarely enough to find several.
 constexpr std::uint32_t kCollectEvery = 16;
@@ -25,9 +26,13 @@ class Ledger::Turn {
   explicit Turn(Ledger& ledger) : ledger_(ledger) { ledger_.lock_.lock(); }
   ~Turn() {
     const bool tells = ledger_.limit_.worth_telling();
-    // An exception may do anything when it is destroyed, which is not done under the lock.
-    const std::vector<FailurePtr> dropped = ledger_.tracker_.take_dropped();
-    ledger_.lock_.unlock();
+    if (ledger_.tracker_.has_dropped()) {
+      // An exception may do anything when it is destroyed, which is not done under the lock.
+      const std::vector<FailurePtr> dropped = ledger_.tracker_.take_dropped();
+      ledger_.lock_.unlock();
+    } else {
+      ledger_.lock_.unlock();
+    }
     if (tells) ledger_.limit_.tell();
   }
   Turn(const Turn&) = delete;
@@ -46,30 +51,19 @@ Mailbox& Ledger::new_mailbox() {
   return *mailboxes_.back();
 }
 
-Operation& Ledger::take_unused() {
-  if (unused_.empty()) {
-    unused_.reserve((slabs_.size() + 1) * kSlab);  // so that no end of an operation can throw
-    slabs_.push_back(std::make_unique<Operation[]>(kSlab));
-    for (std::size_t i = 0; i < kSlab; ++i) unused_.push_back(&slabs_.back()[i]);
-  }
-  Operation& op = *unused_.back();
-  unused_.pop_back();
-  if (unused_.size() > static_cast<std::size_t>(kAhead)) {
-    const auto* line = reinterpret_cast<const char*>(*(unused_.end() - kAhead));
-    for (std::size_t i = 0; i < sizeof(Operation); i += 64) __builtin_prefetch(line + i, 1);
-  }
-  return op;
+void Ledger::add_slab() {
+  unused_.reserve((slabs_.size() + 1) * kSlab);  // so that no end of an operation can throw
+  slabs_.push_back(std::make_unique<Operation[]>(kSlab));
+  for (std::size_t i = 0; i < kSlab; ++i) unused_.push_back(&slabs_.back()[i]);
 }
 
 /// All of the filling that may throw.
-void Ledger::make_room(Operation& op, const Submission& submission, bool has_extras) {
-  const std::size_t accesses = submission.reads.size() + submission.mutates.size();
-  const bool many = accesses > Operation::kInlineAccesses;
-  const bool named = !submission.options->name.empty();
-  if (!has_extras && !many && !named) return;
+void Ledger::make_room(Operation& op, const Submission& submission) {
   if (op.extras == nullptr) op.extras = std::make_unique<OperationExtras>();
-  if (named) op.extras->name.assign(submission.options->name);
-  if (many && accesses > op.extras->capacity) {
+  const std::string_view name = submission.options->name;
+  if (!name.empty()) op.extras->name.assign(name);
+  const std::size_t accesses = submission.reads.size() + submission.mutates.size();
+  if (accesses > Operation::kInlineAccesses && accesses > op.extras->capacity) {
     op.extras->accesses = std::make_unique<Access[]>(accesses);
     op.extras->capacity = accesses;
   }
@@ -77,37 +71,42 @@ void Ledger::make_room(Operation& op, const Submission& submission, bool has_ext
 
 void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
   const PushOptions& options = *submission.options;
-  const bool is_async = submission.async_task != nullptr;
-  const auto flag = [](bool on, unsigned bit) { return on ? bit : 0U; };
-  op.flags = static_cast<std::uint16_t>(
-      flag(options.overwrites, Operation::kOverwrites) | flag(options.brief, Operation::kBrief) |
-      flag(is_async, Operation::kAsync) | flag(route.on_stream, Operation::kOnStream) |
-      flag(route.follows_issued, Operation::kFollowsIssued) |
-      flag(!options.name.empty(), Operation::kNamed) |
-      flag(submission.reads.size() + submission.mutates.size() > Operation::kInlineAccesses,
-           Operation::kManyAccesses));
-  op.queue = route.queue;
-  op.device = options.device;
-  op.lane = options.lane;
   op.priority = submission.priority;
+  op.device = options.device;
+  op.flags = route.flags;
+  op.lane = options.lane;
   op.kind = submission.kind;
-  op.cancelled = op.issued = op.ended_early = false;
   op.phase.store(Operation::Phase::kPushed, std::memory_order_relaxed);
   op.awaited.store(Awaited::kNo, std::memory_order_relaxed);
+  op.marks = 0;
+  op.queue = route.queue;
+  op.issued = op.ended_early = false;
   if (submission.task != nullptr) op.task = std::move(*submission.task);
-  if (is_async) {
+  if (!route.has_extras) return;
+  if (submission.async_task != nullptr) {
     op.extras->async_task = std::move(*submission.async_task);
     op.extras->parts.store(2, std::memory_order_relaxed);
   }
-  if (submission.pushed_at != 0) op.extras->pushed_at = submission.pushed_at;
+  op.extras->pushed_at = submission.pushed_at;
 }
 
 void Ledger::check(const Submission& submission) const {
-  for (const VarList& list : {submission.mutates, submission.reads}) {
+  const auto check_list = [&](const VarList& list) {
     for (std::size_t i = 0; i < list.size(); ++i) {
-      check_usable(list[i], engine_.id(), call_name(submission));
+      if (!is_usable(list[i], engine_.id())) {
+        refuse_variable(list[i], engine_.id(), call_name(submission));
+      }
     }
-  }
+  };
+  check_list(submission.mutates);
+  check_list(submission.reads);
+}
+
+/// For who has no place yet.
+bool Ledger::has_room(ReadyList& ready) {
+  if (limit_.stopped() || limit_.has_line()) return false;
+  if (!limit_.has_room()) collect_locked(ready);
+  return limit_.has_room();
 }
 
 std::optional<std::uint64_t> Ledger::push(Submission& submission, const Route& route,
@@ -115,46 +114,43 @@ std::optional<std::uint64_t> Ledger::push(Submission& submission, const Route& r
   using Admission = Submission::Admission;
   const OperationScope* const parent = OperationScope::of(engine_);
   const Turn turn(*this);
-  try {
-    check(submission);
-    if (submission.admission == Admission::kBlock) {
-      if (limit_.stopped()) PendingLimit::throw_stopped();
-      if (limit_.has_line()) return std::nullopt;
-      if (!limit_.has_room()) collect_locked(ready);
-      if (!limit_.has_room()) return std::nullopt;
-    }
-    if (unused_.empty() || ++pushes_ % kCollectEvery == 0) collect_locked(ready);
-    Operation& op = take_unused();
-    try {
-      make_room(op, submission, route.has_extras);
-    } catch (...) {
-      unused_.push_back(&op);
-      throw;
-    }
-    fill(op, submission, route);
-    op.sequence = ++last_sequence_;
-    op.generation = parent != nullptr ? parent->generation() : generations_.newest();
-    if (submission.admission != Admission::kAdmitted) limit_.take();
-    generations_.add(op.generation);
-    if (Tracker::push(op, submission.reads, submission.mutates)) {
-      ready.push(op);
-    } else {
-      collect_locked(ready);  // what it waits for may be posted
-    }
-    if (submission.kind == Submission::Kind::kDelete) submission.mutates[0]->deleted = true;
-    return op.sequence;
-  } catch (...) {
-    if (submission.admission == Admission::kAdmitted) limit_.give_back();
-    throw;
+  check(submission);
+  if (submission.admission == Admission::kBlock && !has_room(ready)) {
+    if (limit_.stopped()) PendingLimit::throw_stopped();
+    return std::nullopt;
   }
+  if (unused_.empty() || ++pushes_ % kCollectEvery == 0) collect_locked(ready);
+  if (unused_.empty()) add_slab();
+  Operation& op = *unused_.back();
+  if (route.has_extras) make_room(op, submission);
+  unused_.pop_back();
+  if (unused_.size() >= kAhead) {
+    base::prefetch_lines(*(unused_.end() - kAhead), Operation::kFirstLine, Operation::kAccessLine);
+  }
+  fill(op, submission, route);
+  op.sequence = ++last_sequence_;
+  op.generation = parent != nullptr ? parent->generation() : generations_.newest();
+  if (submission.admission != Admission::kAdmitted) limit_.take();
+  generations_.add(op.generation);
+  switch (tracker_.push(op, submission.reads, submission.mutates)) {
+    case Tracker::Held::kNot:
+      ready.push(op);
+      break;
+    case Tracker::Held::kByAwaited:
+      break;  // who posts those collects
+    case Tracker::Held::kByOthers:
+      collect_locked(ready);  // these may be posted
+      break;
+  }
+  if (submission.kind == Submission::Kind::kDelete) submission.mutates[0]->deleted = true;
+  return op.sequence;
 }
 
 bool Ledger::try_admit(ReadyList& ready, bool forced) {
   const Turn turn(*this);
   if (!forced) {
-    if (limit_.stopped()) PendingLimit::throw_stopped();
     if (!limit_.has_room()) collect_locked(ready);
-    if (!limit_.has_room()) return false;
+    if (limit_.stopped() || !limit_.has_room()) return false;
   }
   limit_.take();
   return true;
@@ -169,7 +165,7 @@ Awaited Ledger::post(Mailbox& mailbox, Operation& op, ReadyList& ready) {
   if (mailbox.full()) collect(ready);
   mailbox.post(op);
   // If it is another operation by now, it has been taken note of.
-  return limit_.has_line() ? Awaited::kUrgently : op.awaited.load(std::memory_order_relaxed);
+  return limit_.has_line() ? Awaited::kUrgently : op.awaited.load();
 }
 
 void Ledger::collect(ReadyList& ready) {
@@ -210,7 +206,7 @@ bool Ledger::issued(Operation& op, device::Token token, ReadyList& ready) {
   const std::lock_guard lock(lock_);
   if (op.ended_early) return false;
   op.extras->token = token;
-  Tracker::issued(op, ready);
+  tracker_.issued(op, ready);
   return true;
 }
 
@@ -222,12 +218,7 @@ bool Ledger::may_end(Operation& op) {
 
 FailurePtr Ledger::inherited(const Operation& op) {
   const std::lock_guard lock(lock_);
-  return Tracker::inherited(op);
-}
-
-FailurePtr Ledger::inherited_so_far(const Operation& op) {
-  const std::lock_guard lock(lock_);
-  return Tracker::inherited_so_far(op);
+  return tracker_.inherited(op);
 }
 
 bool Ledger::begin_wait(VarState* var, bool reads_too, Waiter& waiter, ReadyList& ready) {
@@ -262,12 +253,6 @@ void Ledger::stop_waiters() {
   stopped_ = true;
   tracker_.stop_waiters();
   generations_.stop();
-}
-
-std::size_t Ledger::pending(ReadyList& ready) {
-  const Turn turn(*this);
-  collect_locked(ready);
-  return limit_.pending();
 }
 
 ShutdownReport Ledger::ended(ReadyList& ready) {

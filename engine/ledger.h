@@ -21,18 +21,17 @@ namespace heddle::detail {
 /// Where a submission goes.
 struct Route {
   LaneQueue* queue = nullptr;
-  bool on_stream = false;
-  bool follows_issued = false;
+  std::uint16_t flags = 0;  ///< of the operation
   bool has_extras = false;  ///< the operation needs its OperationExtras
 };
 
 /// The book that an engine keeps of its operations: one lock, and everything that it guards.
 ///
 /// All dependency work is done under this lock, with plain loads and stores, and by few threads:
-/// a worker that has ended an operation posts it in its mailbox, which costs it one atomic store,
-/// and goes on to the next. Whoever has the lock next, mostly the thread that pushes, takes note of
-/// what all workers have posted; so the lines of variables and operations stay in one cache. Only
-/// if somebody waits for the operation does its worker take the lock at once.
+/// a worker that has ended an operation posts it in its mailbox, one atomic operation on a line of
+/// its own, and goes on to the next. Whoever has the lock next, mostly the thread that pushes,
+/// takes note of what all workers have posted; so the lines of variables and operations stay in one
+/// cache. Only if somebody waits for the operation does its worker take the lock at once.
 ///
 /// Thread safety: every member may be called from any thread. The lock is held for times that
 /// depend on the size of one operation, and of what is in the mailboxes, only.
@@ -64,9 +63,10 @@ class Ledger {
   /// Gives the submission a place in the program and fills an operation with it. Returns its
   /// sequence number, or nullopt, with nothing changed, if there is no place among the pending
   /// ones and the submission is neither forced nor admitted. Throws EngineStopped and
-  /// std::invalid_argument, then with the place of an admitted submission given back.
+  /// std::invalid_argument.
   std::optional<std::uint64_t> push(Submission& submission, const Route& route, ReadyList& ready);
-  /// Takes a place among the pending operations: if there is one, or anyway. Throws EngineStopped.
+  /// Takes a place among the pending operations: if there is one and pushes are not stopped, or
+  /// anyway.
   bool try_admit(ReadyList& ready, bool forced);
   void give_back_place();
 
@@ -94,10 +94,9 @@ class Ledger {
   /// issues it ends it.
   bool may_end(Operation& op);
   FailurePtr inherited(const Operation& op);
-  FailurePtr inherited_so_far(const Operation& op);
 
   /// Registers a waiter; false, with its poison set, if there is nothing to wait for. After the
-  /// wait end_wait() must be called. Throws EngineStopped after stop_waiters().
+  /// wait end_wait() must be called. After stop_waiters() it is woken at once.
   bool begin_wait(VarState* var, bool reads_too, Waiter& waiter, ReadyList& ready);
   bool begin_wait_for_all(Waiter& waiter, ReadyList& ready);
   void end_wait(bool for_var);
@@ -105,7 +104,6 @@ class Ledger {
   void stop_waiters();
 
   PendingLimit& limit() { return limit_; }
-  std::size_t pending(ReadyList& ready);
   /// Calls `visit` for every operation that has not ended, in no order, under the lock.
   template <class Visit>
   void visit_pending(Visit&& visit) {
@@ -131,8 +129,9 @@ class Ledger {
   class Turn;
 
   void check(const Submission& submission) const;
-  Operation& take_unused();
-  static void make_room(Operation& op, const Submission& submission, bool has_extras);
+  bool has_room(ReadyList& ready);
+  void add_slab();
+  static void make_room(Operation& op, const Submission& submission);
   static void fill(Operation& op, Submission& submission, const Route& route);
   void collect_locked(ReadyList& ready);
   void end_locked(Operation& op, ReadyList& ready);

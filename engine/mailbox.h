@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 
+#include "engine/base/prefetch.h"
 #include "engine/operation.h"
 
 namespace heddle::detail {
@@ -15,40 +16,39 @@ namespace heddle::detail {
 ///
 /// Invariants:
 ///  - places_[i % kSize] holds an operation for every i from taken_ to posted_ - 1, at most kSize.
-///  - post() and take_all() both modify posted_, acquiring and releasing: what was written before a
-///    take_all() that missed an operation is seen by who has posted it.
+///  - posted_ is sequentially consistent: who makes a mark that is so too, and then misses an
+///    operation in take_all(), has the mark seen by who posts that operation and then looks for it.
 class alignas(64) Mailbox {
  public:
   static constexpr std::size_t kSize = 128;
 
-  bool full() const {
-    return posted_.load(std::memory_order_relaxed) - taken_.load(std::memory_order_acquire) ==
-           kSize;
+  bool full() {
+    const std::size_t posted = posted_.load(std::memory_order_relaxed);
+    if (posted - known_taken_ < kSize) return false;
+    known_taken_ = taken_.load(std::memory_order_acquire);
+    return posted - known_taken_ == kSize;
   }
   void post(Operation& op) {
     places_[posted_.load(std::memory_order_relaxed) % kSize] = &op;
-    posted_.fetch_add(1, std::memory_order_acq_rel);
+    posted_.fetch_add(1);
   }
 
   /// Calls `take` for each operation, oldest first.
   template <class Take>
   void take_all(Take&& take) {
-    const std::size_t end = posted_.fetch_add(0, std::memory_order_acq_rel);
+    const std::size_t end = posted_.load();
     const std::size_t begin = taken_.load(std::memory_order_relaxed);
     if (begin == end) return;
-    for (std::size_t i = begin; i != end; ++i) fetch(*places_[i % kSize]);
+    for (std::size_t i = begin; i != end; ++i) {
+      base::prefetch_lines(places_[i % kSize], Operation::kFirstLine, Operation::kFirstLine);
+    }
     for (std::size_t i = begin; i != end; ++i) take(*places_[i % kSize]);
     taken_.store(end, std::memory_order_release);
   }
 
  private:
-  /// The worker had it last.
-  static void fetch(Operation& op) {
-    const auto* line = reinterpret_cast<const char*>(&op);
-    for (std::size_t i = 128; i < 320; i += 64) __builtin_prefetch(line + i, 1);
-  }
-
   std::atomic<std::size_t> posted_{0};
+  std::size_t known_taken_ = 0;  ///< an older value of taken_, of the worker
   std::array<Operation*, kSize> places_{};
   alignas(64) std::atomic<std::size_t> taken_{0};
 };

@@ -45,36 +45,13 @@ struct OperationExtras {
 ///
 /// Who may touch what: the Ledger's lock guards what it says; the queue's lock the ReadyNode; the
 /// thread that runs the operation owns the rest, but for what is atomic.
+///
+/// The first two lines are all that a worker needs of an operation that just runs and succeeds, so
+/// only these move between caches: the rest stays with the threads that push.
 struct alignas(64) Operation : ReadyNode {
   static constexpr std::size_t kInlineAccesses = 4;
 
-  // Where it runs; null: inline, by whoever makes it ready.
-  LaneQueue* queue = nullptr;
-  Operation* next = nullptr;  ///< in a ReadyList
-
-  Task task;
-
-  std::uint64_t generation = 0;  ///< which waits for everything cover it
-  std::unique_ptr<OperationExtras> extras;
-  std::exception_ptr thrown;  ///< by the callable
-  /// Before it runs, the poison that it has met; once it has ended, what its variables carry.
-  FailurePtr failure;
-  Device device;
-  std::uint32_t blockers = 0;  ///< pairs of its accesses and what they wait for; under the lock
-  std::uint16_t flags = 0;     ///< fixed by the push
-  Lane lane = Lane::kCompute;
-  Submission::Kind kind = Submission::Kind::kRun;
-  Outcome outcome = Outcome::kCompleted;
-  bool cancelled = false;    ///< skipped because of kCancel
-  bool issued = false;       ///< it stands in the order of its stream; under the lock
-  bool ended_early = false;  ///< its stream was done with it before it was issued; under the lock
-  enum class Phase : std::uint8_t { kUnused, kPushed, kRunning, kReturned };
-  std::atomic<Phase> phase{Phase::kUnused};    ///< for who looks on
-  std::atomic<Awaited> awaited{Awaited::kNo};  ///< written under the lock
-
-  std::uint32_t access_count = 0;
-  std::array<Access, kInlineAccesses> inline_accesses;
-
+  /// Fixed by the push.
   enum Flag : std::uint16_t {
     kOverwrites = 1U << 0U,
     kBrief = 1U << 1U,
@@ -84,8 +61,62 @@ struct alignas(64) Operation : ReadyNode {
     kFollowsIssued = 1U << 4U,
     kNamed = 1U << 5U,
     kManyAccesses = 1U << 6U,
+    kInline = 1U << 7U,  ///< has no queue: run by whoever makes it ready
   };
+  /// Set on the way by who runs it, and before that by who makes it ready.
+  enum Mark : std::uint8_t {
+    kPoisoned = 1U << 0U,   ///< `failure` is set
+    kThrew = 1U << 1U,      ///< `thrown` is set
+    kCancelled = 1U << 2U,  ///< skipped because of kCancel
+  };
+  enum class Phase : std::uint8_t { kUnused, kPushed, kRunning, kReturned };
+
+  std::uint64_t generation = 0;  ///< which waits for everything cover it
+  Device device;
+  std::uint16_t flags = 0;
+  Lane lane = Lane::kCompute;
+  Submission::Kind kind = Submission::Kind::kRun;
+  Outcome outcome = Outcome::kCompleted;
+  std::atomic<Phase> phase{Phase::kUnused};    ///< for who looks on
+  std::atomic<Awaited> awaited{Awaited::kNo};  ///< written under the lock
+  std::uint8_t marks = 0;
+
+  Task task;
+
+  LaneQueue* queue = nullptr;  ///< where it runs; null if kInline
+  std::unique_ptr<OperationExtras> extras;
+  std::exception_ptr thrown;  ///< by the callable
+  /// Before it runs, the poison that it has met; once it has ended, what its variables carry.
+  FailurePtr failure;
+  bool issued = false;         ///< it stands in the order of its stream; under the lock
+  bool ended_early = false;    ///< its stream was done with it before it was issued; under the lock
+  std::uint32_t blockers = 0;  ///< pairs of its accesses and what they wait for; under the lock
+  std::uint32_t access_count = 0;
+  std::array<Access, kInlineAccesses> inline_accesses;
+
+  /// The lines that a worker reads and writes.
+  static constexpr std::size_t kFirstLine = 0;
+  static constexpr std::size_t kTaskLine = 1;
+  /// The last line of an operation with one access.
+  static constexpr std::size_t kAccessLine = 3;
+
   bool is(Flag flag) const { return (flags & flag) != 0; }
+  bool has(Mark mark) const { return (marks & mark) != 0; }
+  void set(Mark mark) { marks = static_cast<std::uint8_t>(marks | mark); }
+  /// It just runs, or has run: nothing else about it needs a look.
+  bool is_plain() const { return (flags & (kAsync | kOnStream)) == 0 && marks == 0; }
+  void clear(Mark mark) { marks = static_cast<std::uint8_t>(marks & ~mark); }
+  void keep_thrown(std::exception_ptr error) {
+    if (has(kThrew)) return;  // only the first counts
+    thrown = std::move(error);
+    set(kThrew);
+  }
+  /// Of what it reads or mutates; null is none.
+  void meet(FailurePtr poison) {
+    if (poison == nullptr) return;
+    failure = std::move(poison);
+    set(kPoisoned);
+  }
 
   Access* accesses() { return is(kManyAccesses) ? extras->accesses.get() : inline_accesses.data(); }
   const Access* accesses() const {
@@ -102,15 +133,19 @@ class ReadyList {
   bool empty() const { return head_ == nullptr; }
   const Operation* front() const { return head_; }
   void push(Operation& operation) {
-    operation.next = nullptr;
-    (tail_ != nullptr ? tail_->next : head_) = &operation;
+    operation.newer = nullptr;
+    if (tail_ != nullptr) {
+      tail_->newer = &operation;
+    } else {
+      head_ = &operation;
+    }
     tail_ = &operation;
   }
   /// The first one, taken out; null if there is none.
   Operation* pop() {
-    Operation* first = head_;
+    Operation* const first = head_;
     if (first != nullptr) {
-      head_ = first->next;
+      head_ = after(*first);
       if (head_ == nullptr) tail_ = nullptr;
     }
     return first;
@@ -119,9 +154,13 @@ class ReadyList {
   /// The first one for `queue`, taken out; null if there is none.
   Operation* take_first_of(const LaneQueue& queue) {
     Operation* before = nullptr;
-    for (Operation* op = head_; op != nullptr; before = op, op = op->next) {
+    for (Operation* op = head_; op != nullptr; before = op, op = after(*op)) {
       if (op->queue != &queue) continue;
-      (before != nullptr ? before->next : head_) = op->next;
+      if (before != nullptr) {
+        before->newer = op->newer;
+      } else {
+        head_ = after(*op);
+      }
       if (tail_ == op) tail_ = before;
       return op;
     }
@@ -129,6 +168,8 @@ class ReadyList {
   }
 
  private:
+  static Operation* after(const Operation& op) { return static_cast<Operation*>(op.newer); }
+
   Operation* head_ = nullptr;
   Operation* tail_ = nullptr;
 };

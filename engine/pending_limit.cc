@@ -34,10 +34,7 @@ void PendingLimit::wait_for_room(const std::function<bool()>& try_take) {
     const std::uint64_t seen = events_;
     if (line_.front() == &place) {
       lock.unlock();
-      try {
-        taken = try_take();
-      } catch (const EngineStopped&) {  // between the look at stopped_ and this
-      }
+      taken = try_take();
       lock.lock();
       if (taken) break;
     }

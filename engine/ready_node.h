@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace heddle::detail {
@@ -12,10 +11,10 @@ struct ReadyNode {
   std::uint64_t sequence = 0;
 
   // Of the queue.
-  std::uint64_t arrival = 0;
+  std::uint32_t arrival = 0;  ///< modulo 2^32
+  std::uint32_t heap_index = 0;
   ReadyNode* older = nullptr;
-  ReadyNode* newer = nullptr;
-  std::size_t heap_index = 0;
+  ReadyNode* newer = nullptr;  ///< also the next one in a ReadyList
 };
 
 /// The order of a lane.

@@ -1,10 +1,17 @@
 #include "engine/ready_queue.h"
 
 namespace heddle::detail {
+namespace {
+
+bool came_before(const ReadyNode& a, const ReadyNode& b) {
+  return static_cast<std::int32_t>(a.arrival - b.arrival) < 0;
+}
+
+}  // namespace
 
 void ReadyQueue::place(ReadyNode& node, std::size_t index) {
   heap_[index] = &node;
-  node.heap_index = index;
+  node.heap_index = static_cast<std::uint32_t>(index);
 }
 
 void ReadyQueue::sift_up(ReadyNode& node, std::size_t index) {
@@ -50,7 +57,7 @@ void ReadyQueue::push_early(ReadyNode& node) {
   heap_.push_back(&node);
   sift_up(node, heap_.size() - 1);
   ReadyNode* older = early_newest_;
-  while (older != nullptr && older->arrival > node.arrival) older = older->older;
+  while (older != nullptr && came_before(node, *older)) older = older->older;
   node.older = older;
   node.newer = older != nullptr ? older->newer : early_oldest_;
   (older != nullptr ? older->newer : early_oldest_) = &node;
@@ -82,11 +89,11 @@ ReadyNode& ReadyQueue::take_first_in_line() {
 ReadyNode* ReadyQueue::pop() {
   if (size_ == 0) return nullptr;
   --size_;
-  const std::uint64_t popped = popped_++;
+  const std::uint32_t popped = popped_++;
   if (heap_.empty()) return &take_first_in_line();
   const bool line_is_older =
-      first_in_line_ != nullptr && first_in_line_->arrival < early_oldest_->arrival;
-  const std::uint64_t oldest = line_is_older ? first_in_line_->arrival : early_oldest_->arrival;
+      first_in_line_ != nullptr && came_before(*first_in_line_, *early_oldest_);
+  const std::uint32_t oldest = line_is_older ? first_in_line_->arrival : early_oldest_->arrival;
   if (popped - oldest >= kPatience) {
     if (line_is_older) return &take_first_in_line();
     ReadyNode& node = *early_oldest_;

@@ -19,11 +19,13 @@ namespace heddle::detail {
 /// Invariants:
 ///  - line_ is sorted by goes_before() and by arrival; heap_ is a binary heap by goes_before().
 ///  - The list early_oldest_ … early_newest_ holds the nodes of heap_ in order of arrival.
+///  - Arrival numbers are counted modulo 2^32, and fewer than 2^31 nodes are in the queue at a
+///  time.
 ///  - When the oldest of all nodes has arrival number a, exactly a earlier nodes have arrived and
 ///    left, so popped_ - a nodes that came later have overtaken it.
 class ReadyQueue {
  public:
-  static constexpr std::uint64_t kPatience = 1024;
+  static constexpr std::uint32_t kPatience = 1024;
 
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
@@ -49,8 +51,8 @@ class ReadyQueue {
   std::vector<ReadyNode*> heap_;
   ReadyNode* early_oldest_ = nullptr;
   ReadyNode* early_newest_ = nullptr;
-  std::uint64_t arrived_ = 0;
-  std::uint64_t popped_ = 0;
+  std::uint32_t arrived_ = 0;
+  std::uint32_t popped_ = 0;
 };
 
 }  // namespace heddle::detail

@@ -56,7 +56,7 @@ void StreamLane::run(void* operation) {
 
 void StreamLane::failed(void* operation, std::exception_ptr error) {
   auto& op = *static_cast<Operation*>(operation);
-  if (op.thrown == nullptr) op.thrown = std::move(error);
+  op.keep_thrown(std::move(error));
 }
 
 void StreamLane::finished(void* operation) {

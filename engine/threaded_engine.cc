@@ -17,19 +17,29 @@ Clock::time_point deadline_in(std::chrono::milliseconds limit) {
   return limit > kForEver ? Clock::time_point::max() : Clock::now() + limit;
 }
 
-/// Others may have had the variables last.
-void fetch(VarList variables) {
-  for (std::size_t i = 0; i < variables.size(); ++i) __builtin_prefetch(variables[i], 1);
-}
-
 /// For the process is about to end, and this thread must not start anything any more.
 [[noreturn]] void sleep_for_ever() {
   while (true) pause();
 }
 
-/// What was thrown, or what the Completion failed with.
-const std::exception_ptr& error_of(const Operation& op) {
-  return op.thrown != nullptr || !op.is(Operation::kAsync) ? op.thrown : op.extras->failed;
+/// Calls and destroys the callable.
+void call(Operation& op, RunContext& context) {
+  try {
+    if (op.task) op.task(context);
+  } catch (...) {
+    op.keep_thrown(std::current_exception());
+  }
+  try {
+    op.task.reset();
+  } catch (...) {
+    op.keep_thrown(std::current_exception());
+  }
+}
+
+/// What was thrown, or what the Completion failed with; null if it succeeded.
+std::exception_ptr take_error(Operation& op) {
+  if (op.has(Operation::kThrew)) return std::exchange(op.thrown, nullptr);
+  return op.is(Operation::kAsync) ? std::exchange(op.extras->failed, nullptr) : nullptr;
 }
 
 }  // namespace
@@ -71,6 +81,7 @@ ThreadedEngine::ThreadedEngine(const EngineOptions& options)
     : EngineCore(options),
       ledger_(*this, options.max_pending),
       trace_(options.trace),
+      modes_(static_cast<std::uint8_t>(options.trace ? +kTracing : 0)),
       watchdog_(
           options.watchdog, [this] { return progress(); }, [this] { return describe_pending(); }),
       router_(*this) {}
@@ -82,50 +93,64 @@ ThreadedEngine::~ThreadedEngine() {
 
 bool ThreadedEngine::try_admit() {
   Ready ready(*this);
-  const bool inside = OperationScope::current() != nullptr;
   PendingLimit& limit = ledger_.limit();
-  if (!inside && limit.has_line() && !limit.stopped()) return false;
-  return ledger_.try_admit(ready.list, /*forced=*/inside);
+  const bool inside = OperationScope::current() != nullptr;
+  const bool must_queue = !inside && limit.has_line();
+  if (!must_queue && ledger_.try_admit(ready.list, /*forced=*/inside)) return true;
+  if (limit.stopped()) PendingLimit::throw_stopped();
+  return false;
 }
 
 Route ThreadedEngine::route(const Submission& submission) {
-  Route route;
   const PushOptions& options = *submission.options;
-  const bool has_callable = submission.task != nullptr || submission.async_task != nullptr;
-  const bool inline_free = submission.kind == Submission::Kind::kDelete && options.brief;
-  if (has_callable && !inline_free) {
+  const auto flag = [](bool on, unsigned bit) { return on ? bit : 0U; };
+  const bool is_async = submission.async_task != nullptr;
+  const bool is_many =
+      submission.reads.size() + submission.mutates.size() > Operation::kInlineAccesses;
+  unsigned flags = flag(options.overwrites, Operation::kOverwrites) |
+                   flag(options.brief, Operation::kBrief) | flag(is_async, Operation::kAsync) |
+                   flag(!options.name.empty(), Operation::kNamed) |
+                   flag(is_many, Operation::kManyAccesses);
+  Route route;
+  const bool has_callable = submission.task != nullptr || is_async;
+  const bool is_inline_free = submission.kind == Submission::Kind::kDelete && options.brief;
+  if (has_callable && !is_inline_free) {
     route.queue = &router_.find(options.device, options.lane);
-    route.on_stream = route.queue->is_stream();
+    const bool on_stream = route.queue->is_stream();
     // A copy that stands in its stream while it waits for a far-off producer would hold up every
     // copy behind it: there it is better to wait on the host, where priorities count.
-    route.follows_issued = route.on_stream && options.lane == Lane::kCompute;
+    const bool follows_issued = on_stream && options.lane == Lane::kCompute;
+    flags |=
+        flag(on_stream, Operation::kOnStream) | flag(follows_issued, Operation::kFollowsIssued);
+  } else {
+    flags |= Operation::kInline;
   }
-  route.has_extras = route.on_stream || submission.async_task != nullptr || tracing();
+  route.flags = static_cast<std::uint16_t>(flags);
+  constexpr unsigned kWithExtras =
+      Operation::kAsync | Operation::kNamed | Operation::kManyAccesses | Operation::kOnStream;
+  route.has_extras = (flags & kWithExtras) != 0 || tracing();
   return route;
 }
 
 std::uint64_t ThreadedEngine::submit(Submission&& submission) {
   using Admission = Submission::Admission;
-  fetch(submission.mutates);
-  fetch(submission.reads);
   if (submission.admission == Admission::kBlock && OperationScope::current() != nullptr) {
     submission.admission = Admission::kForced;
   }
-  Route where;
   try {
-    where = route(submission);
+    const Route where = route(submission);
+    if (tracing()) submission.pushed_at = now_ns();
+    for (;;) {
+      {
+        Ready ready(*this);
+        if (const auto sequence = ledger_.push(submission, where, ready.list)) return *sequence;
+      }
+      wait_for_room();
+      submission.admission = Admission::kAdmitted;
+    }
   } catch (...) {
     if (submission.admission == Admission::kAdmitted) ledger_.give_back_place();
     throw;
-  }
-  if (tracing()) submission.pushed_at = now_ns();
-  for (;;) {
-    {
-      Ready ready(*this);
-      if (const auto sequence = ledger_.push(submission, where, ready.list)) return *sequence;
-    }
-    wait_for_room();
-    submission.admission = Admission::kAdmitted;
   }
 }
 
@@ -140,7 +165,7 @@ void ThreadedEngine::dispatch(ReadyList& ready) {
   while (Operation* op = ready.pop()) {
     const std::int64_t now = tracing() ? now_ns() : 0;
     if (tracing()) op->extras->ready_at = now;
-    if (op->queue == nullptr) {
+    if (op->is(Operation::kInline)) {
       execute(*op);
       finish(*op, ready);
       continue;
@@ -163,35 +188,46 @@ void ThreadedEngine::collect() {
 }
 
 void ThreadedEngine::execute(Operation& op) {
-  // What runs inline may be run by the thread that ends the process.
-  if (op.queue != nullptr && halted_.load(std::memory_order_relaxed)) sleep_for_ever();
   const OperationScope scope(this, op.name(), op.sequence, op.device, op.lane, op.generation);
   op.phase.store(Operation::Phase::kRunning, std::memory_order_relaxed);
+  RunContext context{op.device, op.lane, op.sequence, this};
+  if (op.is_plain() && modes_.load(std::memory_order_relaxed) == 0) {
+    call(op, context);
+  } else {
+    execute_unusual(op, context);
+  }
+}
+
+void ThreadedEngine::execute_unusual(Operation& op, RunContext& context) {
+  const unsigned modes = modes_.load(std::memory_order_relaxed);
+  // What runs inline may be run by the thread that ends the process.
+  if ((modes & kHalted) != 0 && !op.is(Operation::kInline)) sleep_for_ever();
   if (tracing()) op.extras->started_at = now_ns();
   // A stream may run it while what it waits for on the device is still to come.
-  if (op.is(Operation::kOnStream)) op.failure = ledger_.inherited_so_far(op);
-  bool skip = op.failure != nullptr;
-  if (op.kind == Submission::Kind::kRun && cancelling_.load(std::memory_order_relaxed)) {
-    op.cancelled = skip = true;
+  if (op.is(Operation::kOnStream)) op.meet(ledger_.inherited(op));
+  bool skip = op.has(Operation::kPoisoned);
+  if (op.kind == Submission::Kind::kRun && (modes & kCancelling) != 0) {
+    op.set(Operation::kCancelled);
+    skip = true;
   }
-  RunContext context{op.device, op.lane, op.sequence, this};
   const bool is_async = op.is(Operation::kAsync);
   if (is_async && !skip) {
     call_async(op, context);
     return;
   }
-  if (is_async) op.extras->parts.store(1, std::memory_order_relaxed);
-  if (skip && tracing()) op.extras->started_at = 0;
-  try {
-    if (!skip && op.task) op.task(context);
-  } catch (...) {
-    op.thrown = std::current_exception();
+  if (!skip) {
+    call(op, context);
+    return;
   }
+  if (tracing()) op.extras->started_at = 0;
   try {
     op.task.reset();
-    if (is_async) op.extras->async_task.reset();
+    if (is_async) {
+      op.extras->parts.store(1, std::memory_order_relaxed);
+      op.extras->async_task.reset();
+    }
   } catch (...) {
-    if (op.thrown == nullptr) op.thrown = std::current_exception();
+    op.keep_thrown(std::current_exception());
   }
 }
 
@@ -201,14 +237,14 @@ void ThreadedEngine::call_async(Operation& op, RunContext& context) {
     state = std::make_shared<OpCompletion>(shared_from_this(), op);
     op.extras->async_task(context, Completion(state));
   } catch (...) {
-    op.thrown = std::current_exception();
+    op.keep_thrown(std::current_exception());
   }
   try {
     op.extras->async_task.reset();
   } catch (...) {
-    if (op.thrown == nullptr) op.thrown = std::current_exception();
+    op.keep_thrown(std::current_exception());
   }
-  if (op.thrown == nullptr) return;
+  if (!op.has(Operation::kThrew)) return;
   switch (state != nullptr ? state->abandon() : AsyncState::Abandoned::kOpen) {
     case AsyncState::Abandoned::kOpen:
       op.extras->parts.fetch_sub(1);
@@ -216,8 +252,8 @@ void ThreadedEngine::call_async(Operation& op, RunContext& context) {
     case AsyncState::Abandoned::kDropped:
       break;
     case AsyncState::Abandoned::kUsed:
-      report(OpError(std::string(op.name()), op.sequence, op.device,
-                     std::exchange(op.thrown, nullptr)));
+      report(OpError(std::string(op.name()), op.sequence, op.device, take_error(op)));
+      op.clear(Operation::kThrew);
       break;
   }
 }
@@ -244,24 +280,26 @@ void ThreadedEngine::finish(Operation& op, ReadyList& ready) {
 
 void ThreadedEngine::settle(Operation& op) {
   op.phase.store(Operation::Phase::kReturned, std::memory_order_relaxed);
-  // Of a stream's operation only now is it final.
-  if (op.is(Operation::kOnStream)) op.failure = ledger_.inherited(op);
   op.outcome = Outcome::kCompleted;
-  if (op.failure == nullptr && op.cancelled) {
+  if (!op.is_plain()) settle_unusual(op);
+  if (tracing()) keep_record(op);
+}
+
+void ThreadedEngine::settle_unusual(Operation& op) {
+  // Of a stream's operation only now is it final.
+  if (op.is(Operation::kOnStream)) op.meet(ledger_.inherited(op));
+  const std::exception_ptr error = take_error(op);
+  if (op.has(Operation::kCancelled) && op.failure == nullptr) {
     op.failure = std::make_shared<Failure>(Failure{op.sequence, std::nullopt});
   }
   if (op.failure != nullptr) {
     op.outcome = op.failure->error ? Outcome::kSkipped : Outcome::kCancelled;
-    if (op.outcome == Outcome::kCancelled) any_cancelled_.store(true);
-  } else if (error_of(op) != nullptr) {
+  } else if (error != nullptr) {
     op.outcome = Outcome::kFailed;
-    op.failure = std::make_shared<Failure>(Failure{
-        op.sequence, OpError(std::string(op.name()), op.sequence, op.device, error_of(op))});
+    op.failure = std::make_shared<Failure>(
+        Failure{op.sequence, OpError(std::string(op.name()), op.sequence, op.device, error)});
     errors_.add(op.failure);
   }
-  if (tracing()) keep_record(op);
-  if (op.thrown != nullptr) op.thrown = nullptr;
-  if (op.is(Operation::kAsync)) op.extras->failed = nullptr;
 }
 
 void ThreadedEngine::keep_record(const Operation& op) {
@@ -311,7 +349,7 @@ void ThreadedEngine::wait_for_all() {
   }();
   if (waits) wait(waiter, /*for_var=*/false);
   errors_.raise_all();
-  if (any_cancelled_.load()) {
+  if (ended().cancelled != 0) {
     throw EngineStopped("operations were cancelled: the engine was shut down");
   }
 }
@@ -326,17 +364,16 @@ std::string ThreadedEngine::describe_writer(VarState* var) const {
   return ledger_.describe_writer(var, ready.list);
 }
 
-std::size_t ThreadedEngine::pending() {
+ShutdownReport ThreadedEngine::ended() {
   Ready ready(*this);
-  return ledger_.pending(ready.list);
+  return ledger_.ended(ready.list);
 }
 
 Watchdog::Progress ThreadedEngine::progress() {
-  Ready ready(*this);
-  const ShutdownReport ended = ledger_.ended(ready.list);
+  const ShutdownReport report = ended();
   ledger_.visit_pending([this](const Operation& op) { stall_report_.look(op); });
   stall_report_.end_look();
-  return {ended.completed + ended.failed + ended.cancelled, ended.abandoned};
+  return {report.completed + report.failed + report.cancelled, report.abandoned};
 }
 
 std::string ThreadedEngine::describe_pending() {
@@ -350,14 +387,13 @@ void ThreadedEngine::report(OpError error) {
 }
 
 ShutdownReport ThreadedEngine::shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) {
-  if (mode == ShutdownMode::kCancel) cancelling_.store(true);
+  if (mode == ShutdownMode::kCancel) modes_.fetch_or(kCancelling);
   ledger_.limit().stop();
   if (!ledger_.limit().wait_until_empty(deadline_in(deadline), [this] { return pending(); })) {
     abandoned_.store(true);
     ledger_.stop_waiters();
   }
-  Ready ready(*this);
-  return ledger_.ended(ready.list);
+  return ended();
 }
 
 bool ThreadedEngine::close() {
@@ -371,7 +407,7 @@ bool ThreadedEngine::close() {
 void ThreadedEngine::finish_at_exit(std::chrono::milliseconds limit) {
   const auto deadline = Clock::now() + limit;
   if (!ledger_.limit().wait_until_empty(deadline, [this] { return pending(); })) {
-    halted_.store(true);
+    modes_.fetch_or(kHalted);
   }
 }
 

@@ -37,7 +37,7 @@ class ThreadedEngine final : public EngineCore {
   std::uint64_t version(VarState* var) const override;
   std::string describe_writer(VarState* var) const override;
   ShutdownReport shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) override;
-  bool stop_requested() const override { return cancelling_.load(); }
+  bool stop_requested() const override { return (modes_.load() & kCancelling) != 0; }
   std::vector<OpRecord> trace() const override { return trace_.records(); }
   void report(OpError error) override;
   bool close() override;
@@ -45,7 +45,7 @@ class ThreadedEngine final : public EngineCore {
 
   // For the queues.
   Ledger& ledger() { return ledger_; }
-  bool tracing() const { return trace_.enabled(); }
+  bool tracing() const { return (modes_.load(std::memory_order_relaxed) & kTracing) != 0; }
   /// All operations so far have gone to the same queue.
   bool is_only_queue() const { return router_.size() == 1; }
   /// Runs the callable of `op`, or skips it, and destroys the callable. Does not throw.
@@ -67,24 +67,33 @@ class ThreadedEngine final : public EngineCore {
   struct OpCompletion;  // the AsyncState of this engine
   struct Ready;
 
+  /// What is not so by default; a worker looks at all of it at once.
+  enum Mode : std::uint8_t {
+    kTracing = 1U << 0U,
+    kCancelling = 1U << 1U,
+    kHalted = 1U << 2U,  ///< no further operation is started
+  };
+
   Route route(const Submission& submission);
   void wait_for_room();
   void wait(Waiter& waiter, bool for_var);
+  /// execute(), where there is more to do than to call it.
+  void execute_unusual(Operation& op, RunContext& context);
   void call_async(Operation& op, RunContext& context);
   /// Decides how `op` has ended and what it leaves in its variables.
   void settle(Operation& op);
+  void settle_unusual(Operation& op);
   void keep_record(const Operation& op);
-  std::size_t pending();
+  ShutdownReport ended();
+  std::size_t pending() { return ended().abandoned; }
   Watchdog::Progress progress();
   std::string describe_pending();
 
   mutable Ledger ledger_;
   ErrorLog errors_;
   TraceLog trace_;
-  std::atomic<bool> cancelling_{false};
-  std::atomic<bool> halted_{false};
+  std::atomic<std::uint8_t> modes_;  ///< of Mode
   std::atomic<bool> abandoned_{false};
-  std::atomic<bool> any_cancelled_{false};
 
   StallReport stall_report_;  ///< of the watchdog's thread
   Watchdog watchdog_;

@@ -8,7 +8,7 @@ namespace {
 
 /// True if `op` need not wait until `earlier` has ended.
 bool follows(const Operation& op, const Operation& earlier) {
-  return earlier.issued && op.is(Operation::kFollowsIssued);
+  return op.is(Operation::kFollowsIssued) && earlier.issued;
 }
 
 void append(Operation& op, Access& access, VarState& var, bool write) {
@@ -28,24 +28,20 @@ void unlink(Access& access) {
   (access.newer != nullptr ? access.newer->older : var.newest) = access.older;
 }
 
-void mark_awaited(Operation& op, bool urgently) {
-  if (urgently) {
-    op.awaited.store(Awaited::kUrgently, std::memory_order_relaxed);
-  } else if (op.awaited.load(std::memory_order_relaxed) == Awaited::kNo) {
-    op.awaited.store(Awaited::kYes, std::memory_order_relaxed);
-  }
+/// Sequentially consistent, see Mailbox.
+/// True if it was not so before.
+bool mark_awaited(Operation& op, Awaited how) {
+  if (op.awaited.load(std::memory_order_relaxed) >= how) return false;
+  op.awaited.store(how);
+  return true;
 }
 
-void block(Operation& op, Access& earlier) {
-  if (follows(op, *earlier.operation)) return;
+/// True if `op` is the first to wait so for the operation of `access`.
+bool block(Operation& op, Access& access) {
+  Operation& earlier = *access.operation;
+  if (follows(op, earlier)) return false;
   ++op.blockers;
-  mark_awaited(*earlier.operation, op.priority > earlier.operation->priority);
-}
-
-void unblock(Operation& op, ReadyList& ready) {
-  if (--op.blockers != 0) return;
-  op.failure = Tracker::inherited(op);
-  ready.push(op);
+  return mark_awaited(earlier, op.priority > earlier.priority ? Awaited::kUrgently : Awaited::kYes);
 }
 
 /// Calls `visit` for every operation that waits, or waited, for `access`.
@@ -58,19 +54,23 @@ void for_each_behind(const Access& access, Visit&& visit) {
   if (access.next_write != nullptr) visit(*access.next_write->operation);
 }
 
-void add_read(Operation& op, Access& access, VarState& var) {
+// These return true if some operation has become awaited.
+
+bool add_read(Operation& op, Access& access, VarState& var) {
   append(op, access, var, /*write=*/false);
-  if (var.last_write != nullptr) block(op, *var.last_write);
+  return var.last_write != nullptr && block(op, *var.last_write);
 }
 
-void add_write(Operation& op, Access& access, VarState& var) {
+bool add_write(Operation& op, Access& access, VarState& var) {
+  bool marked = false;
   for (Access* earlier = var.newest; earlier != nullptr; earlier = earlier->older) {
     earlier->next_write = &access;
-    block(op, *earlier);
+    marked |= block(op, *earlier);
     if (earlier->write) break;
   }
   append(op, access, var, /*write=*/true);
   var.last_write = &access;
+  return marked;
 }
 
 /// The last write before `access` that has not ended, or null.
@@ -97,27 +97,31 @@ void merge_token(std::vector<device::Token>& tokens, const Access& access) {
 
 }  // namespace
 
-bool Tracker::push(Operation& op, VarList reads, VarList mutates) {
+Tracker::Held Tracker::push(Operation& op, const VarList& reads, const VarList& mutates) {
   Access* access = op.accesses();
-  bool poisoned = false;
+  bool marked = false;
   op.blockers = 0;
   // Mutated variables first: one that is also read counts as mutated.
   for (std::size_t i = 0; i < mutates.size(); ++i) {
     VarState& var = *mutates[i];
     if (std::exchange(var.last_push, op.sequence) == op.sequence) continue;
-    add_write(op, *access++, var);
-    poisoned = poisoned || var.poison != nullptr;
+    marked |= add_write(op, *access++, var);
   }
   for (std::size_t i = 0; i < reads.size(); ++i) {
     VarState& var = *reads[i];
     if (std::exchange(var.last_push, op.sequence) == op.sequence) continue;
-    add_read(op, *access++, var);
-    poisoned = poisoned || var.poison != nullptr;
+    marked |= add_read(op, *access++, var);
   }
   op.access_count = static_cast<std::uint32_t>(access - op.accesses());
-  if (op.blockers != 0) return false;
-  if (poisoned) op.failure = inherited(op);
-  return true;
+  if (op.blockers != 0) return marked ? Held::kByOthers : Held::kByAwaited;
+  op.meet(inherited(op));
+  return Held::kNot;
+}
+
+void Tracker::unblock(Operation& op, ReadyList& ready) const {
+  if (--op.blockers != 0) return;
+  op.meet(inherited(op));
+  ready.push(op);
 }
 
 void Tracker::issued(Operation& op, ReadyList& ready) {
@@ -142,20 +146,8 @@ void Tracker::waits(const Operation& op, std::vector<device::Token>& tokens) {
   }
 }
 
-FailurePtr Tracker::inherited(const Operation& op) {
-  if (op.kind != Submission::Kind::kRun) return nullptr;
-  FailurePtr first;
-  for (std::uint32_t i = 0; i < op.access_count; ++i) {
-    const Access& access = op.accesses()[i];
-    const FailurePtr& poison = access.var->poison;
-    if (poison == nullptr || (access.write && op.is(Operation::kOverwrites))) continue;
-    first = earlier(first, poison);
-  }
-  return first;
-}
-
-FailurePtr Tracker::inherited_so_far(const Operation& op) {
-  if (op.kind != Submission::Kind::kRun) return nullptr;
+FailurePtr Tracker::inherited(const Operation& op) const {
+  if (!ever_failed_ || op.kind != Submission::Kind::kRun) return nullptr;
   FailurePtr first;
   for (std::uint32_t i = 0; i < op.access_count; ++i) {
     const Access& access = op.accesses()[i];
@@ -167,7 +159,13 @@ FailurePtr Tracker::inherited_so_far(const Operation& op) {
 }
 
 void Tracker::done(Operation& op, ReadyList& ready) {
-  for (std::uint32_t i = 0; i < op.access_count; ++i) end(op.accesses()[i], ready);
+  Access* const accesses = op.accesses();
+  for (std::uint32_t i = 0; i < op.access_count; ++i) end(accesses[i], ready);
+}
+
+void Tracker::carry(VarState& var, const FailurePtr& poison) {
+  if (poison != nullptr) ever_failed_ = true;
+  drop(std::exchange(var.poison, poison));
 }
 
 void Tracker::end(Access& access, ReadyList& ready) {
@@ -175,15 +173,13 @@ void Tracker::end(Access& access, ReadyList& ready) {
   const Operation& op = *access.operation;
   if (access.write) {
     if (op.kind != Submission::Kind::kClear) ++var.version;
-    if (op.failure != nullptr || var.poison != nullptr) {
-      drop(std::exchange(var.poison, op.failure));
-    }
+    if (op.failure != nullptr || var.poison != nullptr) carry(var, op.failure);
     if (var.last_write == &access) var.last_write = nullptr;
   }
+  unlink(access);  // first: what is behind is not behind it any more
   for_each_behind(access, [&](Operation& behind) {
     if (!follows(behind, op)) unblock(behind, ready);
   });
-  unlink(access);
   if (var.waiters != nullptr) end_of(var, access);
   if (var.newest != nullptr) return;
   if (var.poison != nullptr) drop(var.poison);  // it may go with the variable
@@ -193,12 +189,12 @@ void Tracker::end(Access& access, ReadyList& ready) {
 bool Tracker::begin_wait(VarState& var, bool reads_too, Waiter& waiter) {
   if (reads_too) {
     for (Access* access = var.oldest; access != nullptr; access = access->newer) {
-      mark_awaited(*access->operation, /*urgently=*/true);
+      mark_awaited(*access->operation, Awaited::kUrgently);
       ++waiter.left;
     }
     if (waiter.left != 0) waiter.last_sequence = var.newest->operation->sequence;
   } else if (var.last_write != nullptr) {
-    mark_awaited(*var.last_write->operation, /*urgently=*/true);
+    mark_awaited(*var.last_write->operation, Awaited::kUrgently);
     waiter.write = var.last_write;
     waiter.left = 1;
   }

@@ -36,26 +36,31 @@ namespace heddle::detail {
 ///  - What has not ended and is waited for is `awaited`.
 class Tracker {
  public:
+  /// What keeps an operation from running.
+  enum class Held : std::uint8_t {
+    kNot,
+    kByAwaited,  ///< only operations that others waited for before
+    kByOthers,
+  };
+
   Tracker() = default;
   Tracker(const Tracker&) = delete;
   Tracker& operator=(const Tracker&) = delete;
 
   /// Gives `op` its place behind what it conflicts with; it has its sequence number, and room for
-  /// the accesses, and the variables are usable. True if nothing holds it back; then, and when it
-  /// becomes ready later, op.failure is what it inherits.
-  static bool push(Operation& op, VarList reads, VarList mutates);
+  /// the accesses, and the variables are usable. When it is or becomes ready, op.failure is what it
+  /// inherits.
+  Held push(Operation& op, const VarList& reads, const VarList& mutates);
 
   /// `op` stands in the order of its stream: releases what may wait for it there.
-  static void issued(Operation& op, ReadyList& ready);
+  void issued(Operation& op, ReadyList& ready);
 
   /// The tokens that the stream of `op` must wait for before it runs `op`; replaces `tokens`.
   static void waits(const Operation& op, std::vector<device::Token>& tokens);
 
-  /// The poison that `op` meets, or null. Final once everything that `op` waits for is done.
-  static FailurePtr inherited(const Operation& op);
-
-  /// What of that is final already: what `op` meets in variables without writes still to come.
-  static FailurePtr inherited_so_far(const Operation& op);
+  /// The poison that `op` meets, or null, in variables without writes still to come: all of them
+  /// once everything that `op` waits for is done.
+  FailurePtr inherited(const Operation& op) const;
 
   /// Ends `op`: its variables carry op.failure from now on.
   void done(Operation& op, ReadyList& ready);
@@ -68,14 +73,18 @@ class Tracker {
 
   /// Keeps what is not needed any more until the caller can destroy it without the lock.
   void drop(FailurePtr failure) { dropped_.push_back(std::move(failure)); }
+  bool has_dropped() const { return !dropped_.empty(); }
   std::vector<FailurePtr> take_dropped() { return std::exchange(dropped_, {}); }
 
  private:
+  void unblock(Operation& op, ReadyList& ready) const;
   void end(Access& access, ReadyList& ready);
+  void carry(VarState& var, const FailurePtr& poison);
   void end_of(VarState& var, const Access& access);
 
   std::vector<VarState*> watched_;  ///< those with waiters
   std::vector<FailurePtr> dropped_;
+  bool ever_failed_ = false;  ///< else no variable is poisoned
 };
 
 }  // namespace heddle::detail

@@ -43,12 +43,15 @@ struct alignas(64) VarState : base::InBlockCache<VarState> {
 [[noreturn]] void refuse_variable(const VarState* var, std::uint64_t engine_id,
                                   std::string_view call);
 
-/// Throws std::invalid_argument, naming `call`, unless `var` is a live variable of `engine_id`.
-/// Reads `deleted`: the caller holds the engine's lock.
+/// True if `var` is a live variable of `engine_id`. Reads `deleted`: the caller holds the engine's
+/// lock.
+inline bool is_usable(const VarState* var, std::uint64_t engine_id) {
+  return var != nullptr && var->engine_id == engine_id && !var->deleted;
+}
+
+/// Throws std::invalid_argument, naming `call`, unless `var` is usable.
 inline void check_usable(const VarState* var, std::uint64_t engine_id, std::string_view call) {
-  if (var == nullptr || var->engine_id != engine_id || var->deleted) {
-    refuse_variable(var, engine_id, call);
-  }
+  if (!is_usable(var, engine_id)) refuse_variable(var, engine_id, call);
 }
 
 }  // namespace heddle::detail

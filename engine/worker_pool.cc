@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "engine/base/prefetch.h"
 #include "engine/base/thread.h"
 #include "engine/threaded_engine.h"
 
@@ -24,13 +25,6 @@ constexpr int kFewPauses = 8;
 
 /// How long an end may wait to be taken note of while every worker is busy, in ns.
 constexpr std::int64_t kMaxDeferral = 3000;
-
-/// What running an operation takes beside its node.
-void fetch(const ReadyNode& node) {
-  const auto* line = reinterpret_cast<const char*>(&node);
-  __builtin_prefetch(line + 64, 1);
-  __builtin_prefetch(line + 128, 1);
-}
 
 /// How long a worker that is faster than who pushes lets operations come before it looks again, in
 /// ns: each look takes lines from the pusher.
@@ -177,7 +171,7 @@ ReadyNode* WorkerPool::take(Worker& me) {
     me.order[i].priority = node->priority;
     me.order[i].sequence = node->sequence;
     me.batch[i].store(node, std::memory_order_release);
-    fetch(*node);
+    base::prefetch_lines(node, Operation::kTaskLine, Operation::kTaskLine);
   }
   if (batched_priority_.load(std::memory_order_relaxed) != node->priority) {
     batched_priority_.store(node->priority);
@@ -202,8 +196,8 @@ ReadyNode* WorkerPool::steal(const Worker& me) {
 }
 
 bool WorkerPool::may_defer(const Worker& me) {
-  if (workers_.size() == 1 || !engine_.is_only_queue() || engine_.ledger().is_urgent())
-    return false;
+  if (workers_.size() == 1 || !engine_.is_only_queue()) return false;
+  if (engine_.ledger().is_urgent()) return false;
   if (me.next == me.count && !has_work()) return false;  // it is idle next
   if (deferred_since_.load(std::memory_order_relaxed) == 0) deferred_since_.store(now_ns());
   return searching_.load() == 0 && sleeping_.load() == 0;
