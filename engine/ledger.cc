@@ -210,13 +210,18 @@ bool Ledger::issued(Operation& op, device::Token token, ReadyList& ready) {
   return true;
 }
 
-bool Ledger::may_end(Operation& op) {
-  const std::lock_guard lock(lock_);
-  op.ended_early = !op.issued;
-  return op.issued;
+void Ledger::end_on_stream(Operation& op, ReadyList& ready) {
+  const Turn turn(*this);
+  if (!op.issued) {
+    op.ended_early = true;
+    return;
+  }
+  end_locked(op, ready);
+  limit_.give_back();
 }
 
 FailurePtr Ledger::inherited(const Operation& op) {
+  if (!tracker_.has_failed()) return nullptr;  // what `op` waited for ended before this
   const std::lock_guard lock(lock_);
   return tracker_.inherited(op);
 }
@@ -229,6 +234,7 @@ bool Ledger::begin_wait(VarState* var, bool reads_too, Waiter& waiter, ReadyList
     waiter.poison = var->poison;
     return false;
   }
+  waits_.fetch_add(1, std::memory_order_relaxed);
   var_waiters_.fetch_add(1);
   collect_locked(ready);  // what was posted before it was awaited
   if (stopped_) tracker_.stop_waiters();

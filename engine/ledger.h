@@ -82,6 +82,8 @@ class Ledger {
   bool is_waited_for_all() const { return generations_.first_uncovered() != Generations::kNone; }
   /// True if a thread, and not just an operation, waits for others to end.
   bool is_urgent() const { return limit_.has_line() || var_waiters_.load() != 0; }
+  /// How often a thread has begun to wait for a variable.
+  std::uint32_t waits() const { return waits_.load(std::memory_order_relaxed); }
   /// Ends `op` here and now. Its place stays taken if `keeps_place`.
   void end(Operation& op, ReadyList& ready, bool keeps_place = false);
 
@@ -90,9 +92,9 @@ class Ledger {
   /// `op` stands in the order of its stream at `token`. False, and nothing released, if it has run
   /// to its end already: the caller ends it.
   bool issued(Operation& op, device::Token token, ReadyList& ready);
-  /// `op` has run to its end on its stream. False if it is still being issued; then whoever
-  /// issues it ends it.
-  bool may_end(Operation& op);
+  /// Ends `op`, which has run to its end on its stream, unless it is still being issued; then
+  /// whoever issues it ends it.
+  void end_on_stream(Operation& op, ReadyList& ready);
   FailurePtr inherited(const Operation& op);
 
   /// Registers a waiter; false, with its poison set, if there is nothing to wait for. After the
@@ -150,6 +152,7 @@ class Ledger {
   std::array<std::uint64_t, 4> ended_{};  ///< by Outcome
   std::vector<std::unique_ptr<Operation[]>> slabs_;
   alignas(64) std::atomic<int> var_waiters_{0};  ///< written under the lock
+  std::atomic<std::uint32_t> waits_{0};          ///< for a variable, so far; written under the lock
 };
 
 }  // namespace heddle::detail

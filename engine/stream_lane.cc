@@ -45,7 +45,7 @@ void StreamLane::issue(Operation& op) {
   const device::Token token = stream_->issue(work, waits_);
   if (is_async) return;
   ReadyList ready;
-  if (!engine_.ledger().issued(op, token, ready)) engine_.finish(op, ready);
+  if (!engine_.ledger().issued(op, token, ready)) engine_.ledger().end(op, ready);
   engine_.dispatch(ready);
 }
 

@@ -263,7 +263,8 @@ Awaited ThreadedEngine::after_callable(Operation& op, ReadyList& ready, Mailbox*
     op.phase.store(Operation::Phase::kReturned, std::memory_order_relaxed);
     if (op.extras->parts.fetch_sub(1) == 1) finish(op, ready);
   } else if (op.is(Operation::kOnStream)) {
-    if (ledger_.may_end(op)) finish(op, ready);
+    settle(op);
+    ledger_.end_on_stream(op, ready);
   } else if (mailbox != nullptr) {
     settle(op);
     return ledger_.post(*mailbox, op, ready);

@@ -54,8 +54,6 @@ class ThreadedEngine final : public EngineCore {
   /// becomes ready is added to `ready`. A worker posts the operation in its mailbox, and gets
   /// whether somebody waits for that, so that Ledger::collect() must be called.
   Awaited after_callable(Operation& op, ReadyList& ready, Mailbox* mailbox = nullptr);
-  /// Ends `op`, which is gone then.
-  void finish(Operation& op, ReadyList& ready);
   /// Gives every operation of `ready` to its queue.
   void dispatch(ReadyList& ready);
   /// Takes note of what workers have posted.
@@ -83,6 +81,8 @@ class ThreadedEngine final : public EngineCore {
   /// Decides how `op` has ended and what it leaves in its variables.
   void settle(Operation& op);
   void settle_unusual(Operation& op);
+  /// Settles and ends `op`, which is gone then.
+  void finish(Operation& op, ReadyList& ready);
   void keep_record(const Operation& op);
   ShutdownReport ended();
   std::size_t pending() { return ended().abandoned; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -24,13 +25,13 @@ class TraceLog {
   }
   std::vector<OpRecord> records() const {
     const std::lock_guard lock(mutex_);
-    return records_;
+    return {records_.begin(), records_.end()};
   }
 
  private:
   const bool enabled_;
   mutable std::mutex mutex_;
-  std::vector<OpRecord> records_;
+  std::deque<OpRecord> records_;  ///< grows without moving what is there
 };
 
 }  // namespace heddle::detail

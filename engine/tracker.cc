@@ -147,7 +147,7 @@ void Tracker::waits(const Operation& op, std::vector<device::Token>& tokens) {
 }
 
 FailurePtr Tracker::inherited(const Operation& op) const {
-  if (!ever_failed_ || op.kind != Submission::Kind::kRun) return nullptr;
+  if (!has_failed() || op.kind != Submission::Kind::kRun) return nullptr;
   FailurePtr first;
   for (std::uint32_t i = 0; i < op.access_count; ++i) {
     const Access& access = op.accesses()[i];
@@ -164,7 +164,7 @@ void Tracker::done(Operation& op, ReadyList& ready) {
 }
 
 void Tracker::carry(VarState& var, const FailurePtr& poison) {
-  if (poison != nullptr) ever_failed_ = true;
+  if (poison != nullptr) has_failed_.store(true, std::memory_order_relaxed);
   drop(std::exchange(var.poison, poison));
 }
 

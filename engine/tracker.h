@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -61,6 +62,9 @@ class Tracker {
   /// The poison that `op` meets, or null, in variables without writes still to come: all of them
   /// once everything that `op` waits for is done.
   FailurePtr inherited(const Operation& op) const;
+  /// False if inherited() is null for every operation whose predecessors have ended. May be called
+  /// without the lock.
+  bool has_failed() const { return has_failed_.load(std::memory_order_relaxed); }
 
   /// Ends `op`: its variables carry op.failure from now on.
   void done(Operation& op, ReadyList& ready);
@@ -84,7 +88,7 @@ class Tracker {
 
   std::vector<VarState*> watched_;  ///< those with waiters
   std::vector<FailurePtr> dropped_;
-  bool ever_failed_ = false;  ///< else no variable is poisoned
+  std::atomic<bool> has_failed_{false};  ///< something has; else no variable is poisoned
 };
 
 }  // namespace heddle::detail

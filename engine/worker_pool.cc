@@ -21,7 +21,7 @@ constexpr std::size_t kEnough = 4;
 constexpr int kMaxPauses = 32;
 
 /// Pauses between two looks whether somebody has begun to wait.
-constexpr int kFewPauses = 8;
+constexpr int kFewPauses = 2;
 
 /// How long an end may wait to be taken note of while every worker is busy, in ns.
 constexpr std::int64_t kMaxDeferral = 3000;
@@ -156,7 +156,9 @@ ReadyNode* WorkerPool::take(Worker& me) {
   // Until the batch is known whatever comes may have to go first.
   if (exact) batched_sequence_.store(std::numeric_limits<std::uint64_t>::max());
   empty_inbox();
-  me.is_fed = queue_.size() < kEnough && !queue_.empty();
+  const std::uint32_t waits = engine_.ledger().waits();
+  const bool has_waited = std::exchange(me.waits, waits) != waits;
+  me.is_fed = !has_waited && queue_.size() < kEnough && !queue_.empty();
   ReadyNode* const first = queue_.pop();
   // Few, so that something is left for each of the others also if these take long.
   const std::size_t count =

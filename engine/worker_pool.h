@@ -83,6 +83,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
     std::uint32_t urgent = 0;  ///< urgent_ when the batch was taken
     std::uint64_t kept = 0;    ///< operations run ahead of the batch
     bool is_fed = false;       ///< it found work at its last look, but little
+    std::uint32_t waits = 0;   ///< Ledger::waits() at its last look
     Mailbox& mailbox;          ///< for the operations that it ends
     std::thread thread;
   };
