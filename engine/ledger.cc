@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/operation_scope.h"
+#include "engine/stop.h"
 
 namespace heddle::detail {
 namespace {
@@ -118,7 +119,7 @@ std::optional<std::uint64_t> Ledger::push(Submission& submission, const Route& r
   try {
     check(submission);
     if (submission.admission == Admission::kBlock) {
-      if (limit_.stopped()) PendingLimit::throw_stopped();
+      if (limit_.stopped()) throw_stopped();
       if (limit_.has_line()) return std::nullopt;
       if (!limit_.has_room()) collect_locked(ready);
       if (!limit_.has_room()) return std::nullopt;
@@ -152,7 +153,7 @@ std::optional<std::uint64_t> Ledger::push(Submission& submission, const Route& r
 bool Ledger::try_admit(ReadyList& ready, bool forced) {
   const Turn turn(*this);
   if (!forced) {
-    if (limit_.stopped()) PendingLimit::throw_stopped();
+    if (limit_.stopped()) throw_stopped();
     if (!limit_.has_room()) collect_locked(ready);
     if (!limit_.has_room()) return false;
   }
@@ -293,12 +294,9 @@ std::string Ledger::describe_writer(VarState* var, ReadyList& ready) {
   const Turn turn(*this);
   check_usable(var, engine_.id(), "Engine::wait_for_var");
   collect_locked(ready);
-  const std::string who = "variable '" + var->name + "'";
-  if (var->last_write == nullptr) return who + ", which has no pending writer";
+  if (var->last_write == nullptr) return writer_text(*var);
   const Operation& writer = *var->last_write->operation;
-  const std::string_view name = writer.name();
-  return who + ", to be written by '" + std::string(name.empty() ? "operation" : name) + "' #" +
-         std::to_string(writer.sequence);
+  return writer_text(*var, writer.name(), writer.sequence);
 }
 
 }  // namespace heddle::detail

@@ -6,16 +6,12 @@
 
 #include "engine/async_state.h"
 #include "engine/operation_scope.h"
+#include "engine/stop.h"
 
 namespace heddle::detail {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-Clock::time_point deadline_in(std::chrono::milliseconds limit) {
-  constexpr std::chrono::hours kForEver{24 * 365};
-  return limit > kForEver ? Clock::time_point::max() : Clock::now() + limit;
-}
 
 /// Others may have had the variables last.
 void fetch(VarList variables) {
@@ -286,9 +282,7 @@ void ThreadedEngine::keep_record(const Operation& op) {
 void ThreadedEngine::wait(Waiter& waiter, bool for_var) {
   const Waiter::State state = waiter.wait([this] { collect(); });
   ledger_.end_wait(for_var);
-  if (state == Waiter::State::kStopped) {
-    throw EngineStopped("the engine was shut down before what was waited for had ended");
-  }
+  if (state == Waiter::State::kStopped) throw_abandoned();
 }
 
 void ThreadedEngine::wait_for_var(VarState* var, bool reads_too) {
@@ -311,9 +305,7 @@ void ThreadedEngine::wait_for_all() {
   }();
   if (waits) wait(waiter, /*for_var=*/false);
   errors_.raise_all();
-  if (any_cancelled_.load()) {
-    throw EngineStopped("operations were cancelled: the engine was shut down");
-  }
+  if (any_cancelled_.load()) throw_cancelled();
 }
 
 std::uint64_t ThreadedEngine::version(VarState* var) const {
