@@ -67,7 +67,7 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
   virtual void wait_for_var(VarState* var, bool reads_too) = 0;
   virtual void wait_for_all() = 0;
   virtual std::uint64_t version(VarState* var) const = 0;
-  /// "variable 'x', last written by 'name' #7", for messages.
+  /// "variable 'x', to be written by 'name' #7", for messages.
   virtual std::string describe_writer(VarState* var) const = 0;
   virtual ShutdownReport shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) = 0;
   virtual bool stop_requested() const = 0;

@@ -5,18 +5,10 @@
 
 #include "engine/async_state.h"
 #include "engine/operation_scope.h"
+#include "engine/stop.h"
 #include "engine/var_state.h"
 
 namespace heddle::detail {
-namespace {
-
-[[noreturn]] void throw_stopped() { throw EngineStopped("the engine was shut down"); }
-
-[[noreturn]] void throw_abandoned() {
-  throw EngineStopped("the engine was shut down before what was waited for had ended");
-}
-
-}  // namespace
 
 /// Ends an asynchronous operation together with its callable: whoever is second.
 struct ExploreEngine::OpCompletion final : AsyncState {
@@ -192,17 +184,13 @@ std::uint64_t ExploreEngine::version(VarState* var) const {
 std::string ExploreEngine::describe_writer(VarState* var) const {
   const Lock lock(mutex_);
   check_usable(var, id(), "Engine::wait_for_var");
-  const std::string who = "variable '" + var->name + "'";
   const ExploreOperation* const writer = schedule_.last_writer(var);
-  if (writer == nullptr) return who + ", which has no pending writer";
-  const std::string& name = writer->pushed.name;
-  return who + ", to be written by '" + (name.empty() ? "operation" : name) + "' #" +
-         std::to_string(writer->sequence);
+  if (writer == nullptr) return writer_text(*var);
+  return writer_text(*var, writer->pushed.name, writer->sequence);
 }
 
 ShutdownReport ExploreEngine::shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) {
-  constexpr std::chrono::hours kForEver{24 * 365};
-  const auto until = deadline > kForEver ? Clock::time_point::max() : Clock::now() + deadline;
+  const Clock::time_point until = deadline_in(deadline);
   Lock lock(mutex_);
   if (mode == ShutdownMode::kCancel) cancelling_.store(true);
   stopped_ = true;

@@ -4,6 +4,7 @@
 
 #include "engine/base/prefetch.h"
 #include "engine/operation_scope.h"
+#include "engine/stop.h"
 
 namespace heddle::detail {
 namespace {
@@ -116,7 +117,7 @@ std::optional<std::uint64_t> Ledger::push(Submission& submission, const Route& r
   const Turn turn(*this);
   check(submission);
   if (submission.admission == Admission::kBlock && !has_room(ready)) {
-    if (limit_.stopped()) PendingLimit::throw_stopped();
+    if (limit_.stopped()) throw_stopped();
     return std::nullopt;
   }
   if (unused_.empty() || ++pushes_ % kCollectEvery == 0) collect_locked(ready);
@@ -284,12 +285,9 @@ std::string Ledger::describe_writer(VarState* var, ReadyList& ready) {
   const Turn turn(*this);
   check_usable(var, engine_.id(), "Engine::wait_for_var");
   collect_locked(ready);
-  const std::string who = "variable '" + var->name + "'";
-  if (var->last_write == nullptr) return who + ", which has no pending writer";
+  if (var->last_write == nullptr) return writer_text(*var);
   const Operation& writer = *var->last_write->operation;
-  const std::string_view name = writer.name();
-  return who + ", to be written by '" + std::string(name.empty() ? "operation" : name) + "' #" +
-         std::to_string(writer.sequence);
+  return writer_text(*var, writer.name(), writer.sequence);
 }
 
 }  // namespace heddle::detail

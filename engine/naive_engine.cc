@@ -6,6 +6,7 @@
 
 #include "engine/async_state.h"
 #include "engine/operation_scope.h"
+#include "engine/stop.h"
 #include "engine/var_state.h"
 
 namespace heddle::detail {
@@ -53,7 +54,7 @@ std::unique_lock<std::mutex> NaiveEngine::take_turn() const {
 }
 
 bool NaiveEngine::try_admit() {
-  if (stopped_.load() && !inside()) throw EngineStopped("the engine was shut down");
+  if (stopped_.load() && !inside()) throw_stopped();
   return true;
 }
 
@@ -152,7 +153,7 @@ std::uint64_t NaiveEngine::version(VarState* var) const {
 std::string NaiveEngine::describe_writer(VarState* var) const {
   const std::unique_lock turn = take_turn();
   check_usable(var, id(), "Engine::wait_for_var");
-  return "variable '" + var->name + "', which has no pending writer";
+  return writer_text(*var);
 }
 
 ShutdownReport NaiveEngine::shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) {

@@ -4,6 +4,8 @@
 
 #include "heddle/error.h"
 
+#include "engine/stop.h"
+
 namespace heddle::detail {
 namespace {
 
@@ -13,8 +15,6 @@ constexpr std::chrono::milliseconds kLookAgain{1};
 
 PendingLimit::PendingLimit(std::size_t limit)
     : limit_(limit), low_water_(limit - std::max<std::size_t>(1, limit / 8)) {}
-
-void PendingLimit::throw_stopped() { throw EngineStopped("the engine was shut down"); }
 
 void PendingLimit::tell() {
   {

@@ -44,8 +44,6 @@ class PendingLimit {
   /// Somebody is blocked.
   bool has_line() const { return blocked_.load() != 0; }
   bool stopped() const { return stopped_.load(); }
-  /// Throws EngineStopped.
-  [[noreturn]] static void throw_stopped();
   /// Blocks until `try_take`, called in the turn of this thread, returns true. Throws EngineStopped
   /// after stop().
   void wait_for_room(const std::function<bool()>& try_take);

@@ -5,6 +5,7 @@
 
 #include "engine/async_state.h"
 #include "engine/operation_scope.h"
+#include "engine/stop.h"
 #include "engine/var_state.h"
 
 namespace heddle::detail {
@@ -157,7 +158,7 @@ void PlainEngine::raise_poison(const FailurePtr& poison) {
 
 void PlainEngine::raise_all(bool any_cancelled) {
   errors_.raise_all();
-  if (any_cancelled) throw EngineStopped("operations were cancelled: the engine was shut down");
+  if (any_cancelled) throw_cancelled();
 }
 
 void PlainEngine::report(OpError error) {

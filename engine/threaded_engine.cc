@@ -6,16 +6,12 @@
 
 #include "engine/async_state.h"
 #include "engine/operation_scope.h"
+#include "engine/stop.h"
 
 namespace heddle::detail {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-Clock::time_point deadline_in(std::chrono::milliseconds limit) {
-  constexpr std::chrono::hours kForEver{24 * 365};
-  return limit > kForEver ? Clock::time_point::max() : Clock::now() + limit;
-}
 
 /// For the process is about to end, and this thread must not start anything any more.
 [[noreturn]] void sleep_for_ever() {
@@ -97,7 +93,7 @@ bool ThreadedEngine::try_admit() {
   const bool inside = OperationScope::current() != nullptr;
   const bool must_queue = !inside && limit.has_line();
   if (!must_queue && ledger_.try_admit(ready.list, /*forced=*/inside)) return true;
-  if (limit.stopped()) PendingLimit::throw_stopped();
+  if (limit.stopped()) throw_stopped();
   return false;
 }
 
@@ -325,9 +321,7 @@ void ThreadedEngine::keep_record(const Operation& op) {
 void ThreadedEngine::wait(Waiter& waiter, bool for_var) {
   const Waiter::State state = waiter.wait([this] { collect(); });
   ledger_.end_wait(for_var);
-  if (state == Waiter::State::kStopped) {
-    throw EngineStopped("the engine was shut down before what was waited for had ended");
-  }
+  if (state == Waiter::State::kStopped) throw_abandoned();
 }
 
 void ThreadedEngine::wait_for_var(VarState* var, bool reads_too) {
@@ -350,9 +344,7 @@ void ThreadedEngine::wait_for_all() {
   }();
   if (waits) wait(waiter, /*for_var=*/false);
   errors_.raise_all();
-  if (ended().cancelled != 0) {
-    throw EngineStopped("operations were cancelled: the engine was shut down");
-  }
+  if (ended().cancelled != 0) throw_cancelled();
 }
 
 std::uint64_t ThreadedEngine::version(VarState* var) const {

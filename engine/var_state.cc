@@ -28,6 +28,15 @@ void release(VarState* state) noexcept {
   }
 }
 
+std::string writer_text(const VarState& var) {
+  return "variable '" + var.name + "', which has no pending writer";
+}
+
+std::string writer_text(const VarState& var, std::string_view name, std::uint64_t sequence) {
+  return "variable '" + var.name + "', to be written by '" +
+         std::string(name.empty() ? "operation" : name) + "' #" + std::to_string(sequence);
+}
+
 void refuse_variable(const VarState* var, std::uint64_t engine_id, std::string_view call) {
   std::string message = "[" + std::string(call) + "] ";
   if (var == nullptr) {

@@ -40,6 +40,11 @@ struct alignas(64) VarState : base::InBlockCache<VarState> {
   const std::string name;
 };
 
+/// What EngineCore::describe_writer says of a variable that nobody will write, and of one whose
+/// last pending writer is operation `sequence`; `name` may be empty.
+std::string writer_text(const VarState& var);
+std::string writer_text(const VarState& var, std::string_view name, std::uint64_t sequence);
+
 [[noreturn]] void refuse_variable(const VarState* var, std::uint64_t engine_id,
                                   std::string_view call);
 

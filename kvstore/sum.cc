@@ -10,6 +10,7 @@
 #include "kvstore/transfer.h"
 #include "ndarray/array_access.h"
 #include "ndarray/cuda_kernels.h"
+#include "ndarray/dispatch.h"
 #include "ops/vectorize.h"
 
 namespace heddle::kvstore {
@@ -81,27 +82,8 @@ void sum(std::span<const std::byte* const> inputs, std::byte* out, std::int64_t 
 }
 
 SumKernel cpu_kernel(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return &sum<float>;
-    case DType::kFloat64:
-      return &sum<double>;
-    case DType::kFloat16:
-      return &sum<float16>;
-    case DType::kBFloat16:
-      return &sum<bfloat16>;
-    case DType::kInt8:
-      return &sum<std::int8_t>;
-    case DType::kUInt8:
-      return &sum<std::uint8_t>;
-    case DType::kInt32:
-      return &sum<std::int32_t>;
-    case DType::kInt64:
-      return &sum<std::int64_t>;
-    case DType::kBool:
-      break;
-  }
-  return &sum<ops::Bool>;
+  return detail::visit_dtype(
+      dtype, [](auto type) -> SumKernel { return &sum<typename decltype(type)::type>; });
 }
 
 }  // namespace

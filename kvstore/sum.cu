@@ -3,6 +3,7 @@
 #include "engine/device/cuda_for_each.h"
 #include "kvstore/add.h"
 #include "kvstore/sum.h"
+#include "ndarray/dispatch.h"
 
 namespace heddle::kvstore {
 namespace {
@@ -39,27 +40,8 @@ void sum(std::span<const std::byte* const> inputs, std::byte* out, std::int64_t 
 }  // namespace
 
 SumKernel cuda_sum_kernel(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return &sum<float>;
-    case DType::kFloat64:
-      return &sum<double>;
-    case DType::kFloat16:
-      return &sum<float16>;
-    case DType::kBFloat16:
-      return &sum<bfloat16>;
-    case DType::kInt8:
-      return &sum<std::int8_t>;
-    case DType::kUInt8:
-      return &sum<std::uint8_t>;
-    case DType::kInt32:
-      return &sum<std::int32_t>;
-    case DType::kInt64:
-      return &sum<std::int64_t>;
-    case DType::kBool:
-      return &sum<ops::Bool>;
-  }
-  return nullptr;
+  return detail::visit_dtype(
+      dtype, [](auto type) -> SumKernel { return &sum<typename decltype(type)::type>; });
 }
 
 }  // namespace heddle::kvstore

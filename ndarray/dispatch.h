@@ -7,10 +7,9 @@
 
 #include "heddle/dtype.h"
 
-namespace heddle::detail {
+#include "ndarray/bool.h"
 
-/// An element of a kBool array: 0 or 1.
-enum class Bool : std::uint8_t {};
+namespace heddle::detail {
 
 /// Calls `visitor` with std::type_identity of the type that the elements of `dtype` have.
 template <class Visitor>

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "engine/device/cuda_kernel.h"
+#include "engine/device/cuda_for_each.h"
 #include "ops/reduce_row.h"
 
 // For .cu files: a warp works on one row, in the order of reduce_row(), so that the bits are those
@@ -15,12 +15,6 @@ static_assert(kLanes == 32, "the lanes of reduce_row() are the threads of a warp
 inline constexpr int kWarp = 32;
 inline constexpr int kRowThreads = 256;  // of a block
 inline constexpr int kRowsPerBlock = kRowThreads / kWarp;
-
-inline unsigned row_blocks(std::int64_t rows) {
-  constexpr std::int64_t kMost = 132 * 64;
-  const std::int64_t blocks = (rows + kRowsPerBlock - 1) / kRowsPerBlock;
-  return static_cast<unsigned>(blocks < kMost ? blocks : kMost);
-}
 
 /// The value that the thread `distance` behind has. Called by all threads of the warp.
 template <class T>
@@ -72,7 +66,8 @@ __global__ void cuda_rows_kernel(std::int64_t rows, Body body) {
 template <class Body>
 void cuda_for_rows(const device::CudaLaunch& on, std::int64_t rows, Body body) {
   if (rows == 0) return;
-  device::cuda_run_kernel(on, &cuda_rows_kernel<Body>, row_blocks(rows), kRowThreads, rows, body);
+  device::cuda_run_kernel(on, &cuda_rows_kernel<Body>, device::cuda_blocks(rows, kRowsPerBlock),
+                          kRowThreads, rows, body);
 }
 
 }  // namespace heddle::ops

@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "ndarray/bool.h"
 #include "ops/vectorize.h"
 
 // The functions of one element that the formulas of ops/ops.def are made of. The float versions are
@@ -14,9 +15,7 @@
 
 namespace heddle::ops {
 
-/// An element of a kBool array. As in NumPy its sum is "or", its product "and", and it has no
-/// negative.
-enum class Bool : std::uint8_t {};
+using detail::Bool;
 
 template <std::floating_point T>
 HEDDLE_INLINE T plus(T a, T b) {

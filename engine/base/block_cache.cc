@@ -1,12 +1,12 @@
 #include "engine/base/block_cache.h"
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <new>
 #include <utility>
 
 #include "engine/base/asan.h"
-#include "engine/base/magazine.h"
 
 namespace heddle::base {
 namespace {
@@ -20,8 +20,41 @@ constexpr bool kDirect = true;
 constexpr bool kDirect = kAddressSanitizer;
 #endif
 
-using BlockMagazine = Magazine<void>;
-using Depot = MagazineStack<void>;
+/// So many blocks as change hands between threads at a time.
+struct Magazine {
+  static constexpr std::size_t kSize = 32;
+
+  std::size_t count = 0;
+  std::array<void*, kSize> blocks;
+  Magazine* next = nullptr;
+};
+
+/// Magazines of one size of block that threads have filled for others.
+///
+/// Thread safety: every member may be called from any thread. They leave all at once, so none can
+/// come back while somebody takes it for the top.
+class Depot {
+ public:
+  /// Adds `first` and what is linked behind it.
+  void put(Magazine& first) {
+    Magazine* last = &first;
+    while (last->next != nullptr) last = last->next;
+    Magazine* top = top_.load(std::memory_order_relaxed);
+    do {
+      last->next = top;
+    } while (!top_.compare_exchange_weak(top, &first, std::memory_order_release,
+                                         std::memory_order_relaxed));
+  }
+
+  /// All, linked, or null if there are none.
+  Magazine* take_all() {
+    if (top_.load(std::memory_order_relaxed) == nullptr) return nullptr;
+    return top_.exchange(nullptr, std::memory_order_acquire);
+  }
+
+ private:
+  std::atomic<Magazine*> top_{nullptr};
+};
 
 /// Never destroyed: blocks are given back until the process ends.
 std::array<Depot, kClasses>& depots() {
@@ -41,21 +74,21 @@ class Shelf {
  public:
   void* take(std::size_t size_class) {
     if (first_ == nullptr || first_->count == 0) refill(size_class);
-    if (first_ != nullptr && first_->count > 0) return first_->items[--first_->count];
+    if (first_ != nullptr && first_->count > 0) return first_->blocks[--first_->count];
     return new_block((size_class + 1) * kStep);
   }
   void put(void* block, std::size_t size_class) noexcept {
-    if (first_ != nullptr && first_->count == BlockMagazine::kSize) {
+    if (first_ != nullptr && first_->count == Magazine::kSize) {
       // One full magazine stays, so that a thread that takes and gives in turn needs no other.
       if (spare_ != nullptr) depots()[size_class].put(*std::exchange(spare_, nullptr));
       spare_ = std::exchange(first_, nullptr);
     }
-    if (first_ == nullptr) first_ = new (std::nothrow) BlockMagazine;
+    if (first_ == nullptr) first_ = new (std::nothrow) Magazine;
     if (first_ == nullptr) return std::free(block);
-    first_->items[first_->count++] = block;
+    first_->blocks[first_->count++] = block;
   }
   void close(std::size_t size_class) noexcept {
-    for (BlockMagazine** kept : {&first_, &spare_, &stock_}) {
+    for (Magazine** kept : {&first_, &spare_, &stock_}) {
       if (*kept != nullptr) depots()[size_class].put(*std::exchange(*kept, nullptr));
     }
   }
@@ -63,7 +96,7 @@ class Shelf {
  private:
   void refill(std::size_t size_class) {
     if (spare_ == nullptr && stock_ == nullptr) stock_ = depots()[size_class].take_all();
-    BlockMagazine* more = std::exchange(spare_, nullptr);
+    Magazine* more = std::exchange(spare_, nullptr);
     if (more == nullptr && stock_ != nullptr) {
       more = std::exchange(stock_, stock_->next);
       more->next = nullptr;
@@ -72,9 +105,9 @@ class Shelf {
     delete std::exchange(first_, more);
   }
 
-  BlockMagazine* first_ = nullptr;
-  BlockMagazine* spare_ = nullptr;  ///< full
-  BlockMagazine* stock_ = nullptr;  ///< full ones from the depot, linked
+  Magazine* first_ = nullptr;
+  Magazine* spare_ = nullptr;  ///< full
+  Magazine* stock_ = nullptr;  ///< full ones from the depot, linked
 };
 
 struct Shelves {

@@ -93,17 +93,16 @@ constexpr std::array<Variable, 11> kVariables = {{
      "65536 by default.",
      store_max_pending},
     {"HEDDLE_WATCHDOG_MS", "an integer from 0 to 31536000000",
-     "Milliseconds without any progress after which a stall is reported on standard error; 60000 "
-     "by "
-     "default, 0: never.",
+     "Milliseconds without any progress after which a stall is reported on standard error; "
+     "60000 by default, 0: never.",
      store_watchdog},
     {"HEDDLE_SEED", "an integer from 0 to 18446744073709551615",
      "Chooses the order of the explore engine; 0 by default.", store_seed},
     {"HEDDLE_TRACE", "0 or 1", "1: the default engine keeps a record of every operation.",
      store_switch<&Environment::trace>},
     {"HEDDLE_ACCESS_CHECK", "0 or 1",
-     "Reserved. 1: data that an operation touches without having declared its variable is an "
-     "error.",
+     "Reserved. 1: data that an operation touches without having declared its variable "
+     "is an error.",
      store_switch<&Environment::access_check>},
     {"HEDDLE_DEBUG_SYNC", "0 or 1",
      "Reserved. 1: every GPU operation ends before the next is issued.",

@@ -11,10 +11,10 @@ namespace heddle::device {
 
 inline constexpr int kCudaThreads = 256;  // of a block
 
-/// Blocks for n threads; from some number on the threads take several turns.
-inline unsigned cuda_blocks(std::int64_t n) {
+/// Blocks for n items, `per_block` for each; from some number on blocks take several turns.
+inline unsigned cuda_blocks(std::int64_t n, int per_block) {
   constexpr std::int64_t kMost = 132 * 64;
-  return static_cast<unsigned>(std::min((n + kCudaThreads - 1) / kCudaThreads, kMost));
+  return static_cast<unsigned>(std::min((n + per_block - 1) / per_block, kMost));
 }
 
 template <class Body>
@@ -28,7 +28,8 @@ __global__ void cuda_for_each_kernel(std::int64_t n, Body body) {
 template <class Body>
 void cuda_for_each(const CudaLaunch& on, std::int64_t n, Body body) {
   if (n == 0) return;
-  cuda_run_kernel(on, &cuda_for_each_kernel<Body>, cuda_blocks(n), kCudaThreads, n, body);
+  cuda_run_kernel(on, &cuda_for_each_kernel<Body>, cuda_blocks(n, kCudaThreads), kCudaThreads, n,
+                  body);
 }
 
 /// The same as a step of its own.

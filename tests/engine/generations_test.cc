@@ -32,14 +32,14 @@ std::uint64_t add(Generations& generations) {
 
 }  // namespace
 
-TEST_CASE("A wait while nothing is pending is over at once") {
+TEST_CASE("a wait while nothing is pending is over at once") {
   Generations generations;
   CHECK(Wait(generations).over());
   generations.end(add(generations));
   CHECK(Wait(generations).over());
 }
 
-TEST_CASE("A wait is over with the last operation that it covers") {
+TEST_CASE("a wait is over with the last operation that it covers") {
   Generations generations;
   const std::uint64_t covered = add(generations);
   add(generations);
@@ -50,7 +50,7 @@ TEST_CASE("A wait is over with the last operation that it covers") {
   CHECK(wait.over());
 }
 
-TEST_CASE("Operations pushed after a wait began do not prolong it") {
+TEST_CASE("operations pushed after a wait began do not prolong it") {
   Generations generations;
   const std::uint64_t covered = add(generations);
   const Wait wait(generations);
@@ -59,7 +59,7 @@ TEST_CASE("Operations pushed after a wait began do not prolong it") {
   CHECK(wait.over());
 }
 
-TEST_CASE("Operations pushed by covered ones prolong the wait") {
+TEST_CASE("operations pushed by covered ones prolong the wait") {
   Generations generations;
   const std::uint64_t covered = add(generations);
   const Wait wait(generations);
@@ -70,7 +70,7 @@ TEST_CASE("Operations pushed by covered ones prolong the wait") {
   CHECK(wait.over());
 }
 
-TEST_CASE("A later wait ends with or after an earlier one") {
+TEST_CASE("a later wait ends with or after an earlier one") {
   Generations generations;
   const std::uint64_t first = add(generations);
   const Wait earlier(generations);
@@ -84,7 +84,7 @@ TEST_CASE("A later wait ends with or after an earlier one") {
   CHECK(later.over());
 }
 
-TEST_CASE("Stopping ends every wait") {
+TEST_CASE("stopping ends every wait") {
   Generations generations;
   add(generations);
   const Wait wait(generations);
@@ -92,7 +92,7 @@ TEST_CASE("Stopping ends every wait") {
   CHECK(wait.over());
 }
 
-TEST_CASE("What the oldest wait does not cover is announced while it lasts") {
+TEST_CASE("what the oldest wait does not cover is announced while it lasts") {
   Generations generations;
   CHECK(generations.first_uncovered() == kNone);
   const std::uint64_t first = add(generations);

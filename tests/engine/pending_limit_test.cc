@@ -51,7 +51,7 @@ class Owner {
 
 }  // namespace
 
-TEST_CASE("Blocked pushers never exceed the pending limit and all get in") {
+TEST_CASE("blocked pushers never exceed the pending limit and all get in") {
   constexpr std::size_t kLimit = 3;
   constexpr int kPushers = 6;
   constexpr int kRounds = 500;
@@ -74,7 +74,7 @@ TEST_CASE("Blocked pushers never exceed the pending limit and all get in") {
   CHECK(owner.pending() == 0);
 }
 
-TEST_CASE("Stopping the pending limit turns blocked pushers away") {
+TEST_CASE("stopping the pending limit turns blocked pushers away") {
   Owner owner(1);
   REQUIRE(owner.try_take());
   std::atomic<bool> turned_away{false};
@@ -91,7 +91,7 @@ TEST_CASE("Stopping the pending limit turns blocked pushers away") {
   CHECK(owner.limit().stopped());
 }
 
-TEST_CASE("Waiting for an empty pending limit ends at the deadline") {
+TEST_CASE("waiting for an empty pending limit ends at the deadline") {
   Owner owner(1);
   CHECK(owner.wait_until_empty(Clock::now()));
   REQUIRE(owner.try_take());

@@ -36,13 +36,13 @@ std::vector<std::uint64_t> drain(ReadyQueue& queue) {
 
 }  // namespace
 
-TEST_CASE("An empty ready queue gives nothing") {
+TEST_CASE("an empty ready queue gives nothing") {
   ReadyQueue queue;
   CHECK(queue.empty());
   CHECK(queue.pop() == nullptr);
 }
 
-TEST_CASE("Higher priorities leave the ready queue first, equal ones in sequence order") {
+TEST_CASE("higher priorities leave the ready queue first, equal ones in sequence order") {
   Nodes nodes;
   ReadyQueue queue;
   queue.push(nodes.add(0, 3));
@@ -53,7 +53,7 @@ TEST_CASE("Higher priorities leave the ready queue first, equal ones in sequence
   CHECK(drain(queue) == std::vector<std::uint64_t>{4, 5, 1, 3, 2});
 }
 
-TEST_CASE("A node that was overtaken 1,024 times leaves the ready queue next") {
+TEST_CASE("a node that was overtaken 1,024 times leaves the ready queue next") {
   Nodes nodes;
   ReadyQueue queue;
   queue.push(nodes.add(0, 1));
@@ -67,7 +67,7 @@ TEST_CASE("A node that was overtaken 1,024 times leaves the ready queue next") {
   CHECK(queue.pop()->sequence == sequence);
 }
 
-TEST_CASE("Nodes that came earlier do not count as overtaking") {
+TEST_CASE("nodes that came earlier do not count as overtaking") {
   Nodes nodes;
   ReadyQueue queue;
   const std::uint64_t count = 2 * ReadyQueue::kPatience;
@@ -77,7 +77,7 @@ TEST_CASE("Nodes that came earlier do not count as overtaking") {
   CHECK(queue.pop()->sequence == count + 1);
 }
 
-TEST_CASE("The ready queue agrees with a sorted map over random pushes and pops") {
+TEST_CASE("the ready queue agrees with a sorted map over random pushes and pops") {
   const auto seed = GENERATE(range(1U, 6U));
   CAPTURE(seed);
   std::mt19937 random(seed);

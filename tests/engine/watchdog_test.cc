@@ -20,7 +20,8 @@ namespace {
 using support::Gate;
 using support::HeldOperation;
 
-constexpr std::chrono::milliseconds kLimit{40};
+/// Long enough that a busy machine does not delay a thread so much.
+constexpr std::chrono::milliseconds kLimit{200};
 
 /// What is written to standard error while the object lives.
 class StandardError {

@@ -11,7 +11,7 @@
 namespace heddle::kvstore {
 namespace {
 
-TEST_CASE("Every value is kept in pinned memory") {
+TEST_CASE("every value is kept in pinned memory") {
   CommCpu comm;
   CHECK(comm.home(Device::gpu(1)) == Device::cpu_pinned());
   for (const Part& part : comm.place(1 << 20, 4, std::vector{Device::gpu(0)}, true)) {
@@ -19,7 +19,7 @@ TEST_CASE("Every value is kept in pinned memory") {
   }
 }
 
-TEST_CASE("A big value is divided among the workers of the CPU, a small one is not") {
+TEST_CASE("a big value is divided among the workers of the CPU, a small one is not") {
   CommCpu comm;
   const auto workers = static_cast<std::size_t>(Engine::get().options().cpu_workers);
   CHECK(comm.place(1 << 24, 4, std::vector{Device::gpu(0)}, true).size() == workers);
@@ -28,7 +28,7 @@ TEST_CASE("A big value is divided among the workers of the CPU, a small one is n
   CHECK(comm.place(0, 4, std::vector{Device::gpu(0)}, true).size() == 1);
 }
 
-TEST_CASE("What the part's memory holds is read in place, the rest through buffers") {
+TEST_CASE("what the part's memory holds is read in place, the rest through buffers") {
   CommCpu comm;
   const NDArray here = NDArray::from<float>({1, 2, 3}, {3}, Device::cpu());
   const NDArray there = NDArray::from<float>({4, 5, 6}, {3}, Device::gpu(0));

@@ -34,7 +34,7 @@ std::string culprit(const NDArray& array) {
   return "";
 }
 
-TEST_CASE("An error of a gradient reaches whoever pulls, until a push replaces the value") {
+TEST_CASE("an error of a gradient reaches whoever pulls, until a push replaces the value") {
   const auto store = KVStore::create(any_type());
   const std::int64_t size = GENERATE(3, 200001);
   store->init(1, NDArray::zeros({size}));
@@ -53,7 +53,7 @@ TEST_CASE("An error of a gradient reaches whoever pulls, until a push replaces t
   CHECK(out.to_vector<float>() == Floats(static_cast<std::size_t>(size), 2));
 }
 
-TEST_CASE("An error of one key does not touch another") {
+TEST_CASE("an error of one key does not touch another") {
   const auto store = KVStore::create(any_type());
   store->init({1, 2}, {vector_of({1}), vector_of({2})});
   const NDArray bad = vector_of({1}, Device::gpu(1));
@@ -67,7 +67,7 @@ TEST_CASE("An error of one key does not touch another") {
   CHECK_THROWS_AS(Engine::get().wait_for_all(), AggregateError);
 }
 
-TEST_CASE("An error of a gradient poisons a value that an optimizer updates") {
+TEST_CASE("an error of a gradient poisons a value that an optimizer updates") {
   const auto store = KVStore::create(any_type());
   store->set_optimizer(Sgd{.lr = 1, .momentum = 0.5});
   store->init(1, vector_of({1}));
@@ -82,7 +82,7 @@ TEST_CASE("An error of a gradient poisons a value that an optimizer updates") {
   CHECK(culprit(out) == "backward");
 }
 
-TEST_CASE("Pulling over a poisoned array heals it") {
+TEST_CASE("pulling over a poisoned array heals it") {
   const auto store = KVStore::create(any_type());
   store->init(1, vector_of({1, 2}));
   const NDArray out = NDArray::zeros({2}, Device::gpu(0));
@@ -93,7 +93,7 @@ TEST_CASE("Pulling over a poisoned array heals it") {
   CHECK_THROWS_AS(Engine::get().wait_for_all(), AggregateError);
 }
 
-TEST_CASE("The caller may drop its arrays, and the store, with operations in flight") {
+TEST_CASE("the caller may drop its arrays, and the store, with operations in flight") {
   const NDArray out = NDArray::zeros({100000}, Device::gpu(1));
   {
     const auto store = KVStore::create(any_type());

@@ -128,7 +128,7 @@ TEST_CASE("Adam does what its formula says") {
   CHECK(out.item<double>() == Approx(weight).epsilon(1e-12));
 }
 
-TEST_CASE("A new optimizer starts with state of zeros") {
+TEST_CASE("a new optimizer starts with state of zeros") {
   const auto store = KVStore::create(any_type());
   store->init(0, vector_of({0}));
   const NDArray gradient = vector_of({-1}, Device::gpu(0));

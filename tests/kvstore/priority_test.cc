@@ -48,7 +48,7 @@ std::unique_ptr<KVStore> store_with_keys(const char* type) {
   return store;
 }
 
-TEST_CASE("The sums of urgent pushes run first") {
+TEST_CASE("the sums of urgent pushes run first") {
   if (!support::runs_beside_pusher(Engine::get())) return;
   const auto store = store_with_keys("local");
   const std::vector<NDArray> values = {NDArray::ones({8}), NDArray::ones({8})};
@@ -63,7 +63,7 @@ TEST_CASE("The sums of urgent pushes run first") {
   CHECK(order_of("kvstore.sum", Lane::kCompute, held.sequence()) == kByPriority);
 }
 
-TEST_CASE("Urgent values are pulled first") {
+TEST_CASE("urgent values are pulled first") {
   if (!support::runs_beside_pusher(Engine::get())) return;
   const auto store = store_with_keys("device");
   std::vector<NDArray> outs;

@@ -153,7 +153,7 @@ class RandomProgram {
   std::vector<Pulled> pulled_;
 };
 
-TEST_CASE("Random programs on a store give what the serial ones give") {
+TEST_CASE("random programs on a store give what the serial ones give") {
   const std::string type = GENERATE(as<std::string>(), "local", "device");
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     CAPTURE(type, seed);
@@ -163,7 +163,7 @@ TEST_CASE("Random programs on a store give what the serial ones give") {
   }
 }
 
-TEST_CASE("Fractions are summed in the order of the push, bit for bit") {
+TEST_CASE("fractions are summed in the order of the push, bit for bit") {
   const std::string type = GENERATE(as<std::string>(), "local", "device");
   const std::int64_t size = GENERATE(1, 1000, 100001);
   support::Random random(static_cast<std::uint64_t>(size));

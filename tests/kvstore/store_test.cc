@@ -29,7 +29,7 @@ Floats pulled(KVStore& store, const Key& key, Device device = Device::cpu()) {
 
 std::string any_type() { return GENERATE(as<std::string>(), "local", "device"); }
 
-TEST_CASE("A store says what it is") {
+TEST_CASE("a store says what it is") {
   const std::string type = any_type();
   const auto store = KVStore::create(type);
   CHECK(store->type() == type);
@@ -38,7 +38,7 @@ TEST_CASE("A store says what it is") {
   CHECK_NOTHROW(store->barrier());
 }
 
-TEST_CASE("A type that this build does not have is an Error that names it") {
+TEST_CASE("a type that this build does not have is an Error that names it") {
   const std::string type =
       GENERATE(as<std::string>(), "device_tree", "nccl", "dist_sync", "dist_async",
                "dist_device_sync", "dist_device_async", "dist_sync_device", "dist_async_device");
@@ -46,7 +46,7 @@ TEST_CASE("A type that this build does not have is an Error that names it") {
   CHECK_THROWS_WITH(KVStore::create(type), Catch::Contains(type));
 }
 
-TEST_CASE("A type that there is not is refused with a list of those that there are") {
+TEST_CASE("a type that there is not is refused with a list of those that there are") {
   const std::string text = support::refusal([] { KVStore::create("Local"); });
   for (const char* type :
        {"'Local'", "local", "device", "device_tree", "nccl", "dist_sync", "dist_async",
@@ -55,7 +55,7 @@ TEST_CASE("A type that there is not is refused with a list of those that there a
   }
 }
 
-TEST_CASE("What is initialized can be pulled, on every device") {
+TEST_CASE("what is initialized can be pulled, on every device") {
   const auto store = KVStore::create(any_type());
   const Device given = GENERATE(Device::cpu(), Device::cpu_pinned(), Device::gpu(0));
   store->init(3, vector_of(kStart, given));
@@ -68,7 +68,7 @@ TEST_CASE("What is initialized can be pulled, on every device") {
   CHECK(pulled(*store, 3, Device::gpu(1)) == kStart);
 }
 
-TEST_CASE("Without updater and optimizer a push replaces") {
+TEST_CASE("without updater and optimizer a push replaces") {
   const auto store = KVStore::create(any_type());
   store->init(3, vector_of(kStart));
   store->push(3, vector_of({1, 2, 3}, Device::gpu(0)));
@@ -77,7 +77,7 @@ TEST_CASE("Without updater and optimizer a push replaces") {
   CHECK(pulled(*store, 3) == Floats{11, 12, 13});
 }
 
-TEST_CASE("The same device may occur several times, and the same array") {
+TEST_CASE("the same device may occur several times, and the same array") {
   const auto store = KVStore::create(any_type());
   store->init(3, vector_of(kStart));
   const NDArray twice = vector_of({1, 2, 3}, Device::gpu(1));
@@ -85,7 +85,7 @@ TEST_CASE("The same device may occur several times, and the same array") {
   CHECK(pulled(*store, 3) == Floats{7, 9, 11});
 }
 
-TEST_CASE("Devices and numbers of arrays may change from push to push") {
+TEST_CASE("devices and numbers of arrays may change from push to push") {
   const auto store = KVStore::create(any_type());
   store->init("w", vector_of(kStart));
   const std::vector<std::vector<Device>> sets = {
@@ -103,7 +103,7 @@ TEST_CASE("Devices and numbers of arrays may change from push to push") {
   }
 }
 
-TEST_CASE("A store does not alias what it is given") {
+TEST_CASE("a store does not alias what it is given") {
   const auto store = KVStore::create(any_type());
   const Device device = GENERATE(Device::cpu(), Device::cpu_pinned(), Device::gpu(0));
   NDArray initial = vector_of(kStart, device);
@@ -118,7 +118,7 @@ TEST_CASE("A store does not alias what it is given") {
   CHECK(value.to_vector<float>() == Floats{2, 3, 4});
 }
 
-TEST_CASE("What is pulled belongs to the caller") {
+TEST_CASE("what is pulled belongs to the caller") {
   const auto store = KVStore::create(any_type());
   const Device device = GENERATE(Device::cpu(), Device::cpu_pinned(), Device::gpu(0));
   store->init(3, vector_of(kStart, device));
@@ -165,7 +165,7 @@ TEST_CASE("broadcast initializes and pulls") {
   CHECK(y.to_vector<float>() == Floats{4, 5, 6});
 }
 
-TEST_CASE("Equal keys of one call form one group") {
+TEST_CASE("equal keys of one call form one group") {
   const auto store = KVStore::create(any_type());
   const std::vector<Key> both = {1, 2};
   store->init(both, {vector_of(kStart), vector_of(kStart)});
@@ -181,7 +181,7 @@ TEST_CASE("Equal keys of one call form one group") {
   CHECK(outs[3].to_vector<float>() == Floats{30, 30, 30});
 }
 
-TEST_CASE("A call takes one group of arrays per key") {
+TEST_CASE("a call takes one group of arrays per key") {
   const auto store = KVStore::create(any_type());
   const std::vector<Key> keys = {"a", "b"};
   store->init(keys, {vector_of(kStart), vector_of(kStart)});
@@ -200,7 +200,7 @@ TEST_CASE("A call takes one group of arrays per key") {
   CHECK(outs[1][1].to_vector<float>() == Floats{5, 5, 5});
 }
 
-TEST_CASE("A key may be initialized after others were pushed") {
+TEST_CASE("a key may be initialized after others were pushed") {
   const auto store = KVStore::create(any_type());
   store->init(1, vector_of(kStart));
   store->push(1, {vector_of({1, 2, 3}, Device::gpu(0)), vector_of({1, 2, 3}, Device::gpu(1))});
@@ -211,7 +211,7 @@ TEST_CASE("A key may be initialized after others were pushed") {
   CHECK(pulled(*store, 2) == Floats{6, 7, 8});
 }
 
-TEST_CASE("Views are pushed and pulled like arrays of their own") {
+TEST_CASE("views are pushed and pulled like arrays of their own") {
   const auto store = KVStore::create(any_type());
   store->init(1, NDArray::zeros({2, 2}, Device::gpu(1)));
   const NDArray rows = NDArray::from<float>({1, 2, 3, 4, 5, 6}, {3, 2}, Device::gpu(0));
@@ -221,7 +221,7 @@ TEST_CASE("Views are pushed and pulled like arrays of their own") {
   CHECK(out.to_vector<float>() == Floats{0, 0, 4, 6, 8, 10, 0, 0});
 }
 
-TEST_CASE("Stores know nothing of each other's keys") {
+TEST_CASE("stores know nothing of each other's keys") {
   const auto one = KVStore::create("device");
   const auto other = KVStore::create("device");
   one->init(1, vector_of({1, 2, 3}));
@@ -231,7 +231,7 @@ TEST_CASE("Stores know nothing of each other's keys") {
   CHECK(pulled(*other, "1") == kStart);
 }
 
-TEST_CASE("Values of every type are summed") {
+TEST_CASE("values of every type are summed") {
   const auto store = KVStore::create(any_type());
   const auto check = [&](const Key& key, auto one) {
     using T = decltype(one);

@@ -25,7 +25,7 @@ std::vector<T> sum_of(const std::vector<std::vector<T>>& arrays, DType dtype = d
   return out;
 }
 
-TEST_CASE("Any number of floats is summed in order, bit for bit") {
+TEST_CASE("any number of floats is summed in order, bit for bit") {
   const int count = GENERATE(1, 2, 3, 4, 5, 6, 7, 8, 11, 16);
   const std::int64_t size = GENERATE(0, 1, 7, 64, 2047, 2049, 10000);
   CAPTURE(count, size);
@@ -40,13 +40,13 @@ TEST_CASE("Any number of floats is summed in order, bit for bit") {
   CHECK(sum_of(arrays) == expected);
 }
 
-TEST_CASE("Doubles are summed as doubles") {
+TEST_CASE("doubles are summed as doubles") {
   const double big = 1e16;
   CHECK(sum_of<double>({{big, 1}, {1, 2}, {-big, 3}, {0.5, 4}, {0.25, 5}}) ==
         std::vector<double>{0.75, 15});
 }
 
-TEST_CASE("Integers wrap") {
+TEST_CASE("sums of integers wrap") {
   CHECK(sum_of<std::int8_t>({{100, -100}, {100, -100}}) == std::vector<std::int8_t>{-56, 56});
   CHECK(sum_of<std::uint8_t>({{200}, {100}}) == std::vector<std::uint8_t>{44});
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -55,7 +55,7 @@ TEST_CASE("Integers wrap") {
   CHECK(sum_of<std::int32_t>({{1}, {2}, {3}, {4}, {5}, {6}}) == std::vector<std::int32_t>{21});
 }
 
-TEST_CASE("Halves are rounded after each addition") {
+TEST_CASE("halves are rounded after each addition") {
   const std::vector<float16> ulp_lost =
       sum_of<float16>({{float16(2048)}, {float16(1)}, {float16(1)}});
   CHECK(static_cast<float>(ulp_lost[0]) == 2048);
@@ -63,7 +63,7 @@ TEST_CASE("Halves are rounded after each addition") {
   CHECK(static_cast<float>(sum[0]) == 3.5F);
 }
 
-TEST_CASE("The sum of truth values is whether one is true") {
+TEST_CASE("the sum of truth values is whether one is true") {
   CHECK(sum_of<std::uint8_t>({{0, 1, 0, 1}, {0, 0, 1, 1}}, DType::kBool) ==
         std::vector<std::uint8_t>{0, 1, 1, 1});
 }

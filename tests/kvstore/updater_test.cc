@@ -29,7 +29,7 @@ std::vector<NDArray> on_both(const Floats& values) {
   return {vector_of(values, Device::gpu(0)), vector_of(values, Device::gpu(1))};
 }
 
-TEST_CASE("The updater gets the sum and the stored value") {
+TEST_CASE("the updater gets the sum and the stored value") {
   const auto store = KVStore::create(any_type());
   store->init(3, vector_of({10, 20, 30}));
   store->set_updater([](const Key& key, const NDArray& received, NDArray& stored) {
@@ -41,7 +41,7 @@ TEST_CASE("The updater gets the sum and the stored value") {
   CHECK(pulled(*store, 3) == Floats{16, 30, 44});
 }
 
-TEST_CASE("The updater is called once per key and push, on the pushing thread, before push ends") {
+TEST_CASE("the updater is called once per key and push, on the pushing thread, before push ends") {
   const auto store = KVStore::create(any_type());
   store->init({1, 2}, {vector_of({1, 1, 1}), vector_of({2, 2, 2})});
   std::vector<std::string> calls;
@@ -58,7 +58,7 @@ TEST_CASE("The updater is called once per key and push, on the pushing thread, b
   CHECK(threads == std::vector(3, std::this_thread::get_id()));
 }
 
-TEST_CASE("What the updater throws leaves push and keeps the later keys as they were") {
+TEST_CASE("what the updater throws leaves push and keeps the later keys as they were") {
   const auto store = KVStore::create(any_type());
   store->init({1, 2, 3}, {vector_of({1, 1, 1}), vector_of({2, 2, 2}), vector_of({3, 3, 3})});
   store->set_updater([](const Key& key, const NDArray& received, NDArray& stored) {
@@ -73,7 +73,7 @@ TEST_CASE("What the updater throws leaves push and keeps the later keys as they 
   CHECK(pulled(*store, 3) == Floats{3, 3, 3});
 }
 
-TEST_CASE("The updater may keep what it receives, also as the stored value") {
+TEST_CASE("the updater may keep what it receives, also as the stored value") {
   const auto store = KVStore::create(any_type());
   store->init(3, vector_of({10, 20, 30}));
   std::vector<NDArray> received_so_far;
@@ -88,7 +88,7 @@ TEST_CASE("The updater may keep what it receives, also as the stored value") {
   CHECK(pulled(*store, 3) == Floats{5, 5, 5});
 }
 
-TEST_CASE("The updater does not get the caller's array") {
+TEST_CASE("the updater does not get the caller's array") {
   const auto store = KVStore::create(any_type());
   const Device device = GENERATE(Device::cpu(), Device::gpu(0));
   store->init(3, vector_of({10, 20, 30}));
@@ -101,7 +101,7 @@ TEST_CASE("The updater does not get the caller's array") {
   CHECK(value.to_vector<float>() == Floats{1, 2, 3});
 }
 
-TEST_CASE("An updater that leaves an array of another shape is refused") {
+TEST_CASE("an updater that leaves an array of another shape is refused") {
   const auto store = KVStore::create(any_type());
   store->init(3, vector_of({10, 20, 30}));
   store->set_updater(
@@ -110,7 +110,7 @@ TEST_CASE("An updater that leaves an array of another shape is refused") {
   CHECK(pulled(*store, 3) == Floats{10, 20, 30});
 }
 
-TEST_CASE("The updater may call the store") {
+TEST_CASE("the updater may call the store") {
   const auto store = KVStore::create(any_type());
   store->init(1, vector_of({1, 2, 3}));
   store->set_updater([&](const Key& key, const NDArray& received, NDArray& stored) {
@@ -125,7 +125,7 @@ TEST_CASE("The updater may call the store") {
   CHECK(pulled(*store, 1) == Floats{2, 2, 2});
 }
 
-TEST_CASE("Updater, optimizer and replacing may follow each other, also on a big value") {
+TEST_CASE("updater, optimizer and replacing may follow each other, also on a big value") {
   constexpr std::int64_t kSize = 200001;
   const auto store = KVStore::create(any_type());
   const Floats ones(kSize, 1);

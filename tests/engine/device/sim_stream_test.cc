@@ -159,18 +159,21 @@ TEST_CASE("finished may issue to its own and to other streams") {
   ThreadExecutor executor(2);
   SimStream stream(any_lane(), executor);
   SimStream other(Lane::kCopyOut, executor);
+  std::vector<int> order;
   std::latch done(2);
-  const auto arrive = [&done] { done.count_down(); };
+  const auto piece = [&](int number) {
+    return make_work([&order, number] { order.push_back(number); }, [&done] { done.count_down(); });
+  };
   stream.issue(make_work([] {},
                          [&] {
-                           const Token token = stream.issue(make_work([] {}, arrive), {});
-                           other.issue(make_work([] {}, arrive), std::array{token});
+                           const Token token = stream.issue(piece(1), {});
+                           other.issue(piece(2), std::array{token});
                          }),
                {});
   done.wait();
   drain(stream);
   drain(other);
-  SUCCEED("both pieces ran");
+  CHECK(order == std::vector<int>{1, 2});
 }
 
 TEST_CASE("a stream may be destroyed as soon as its last finished was called") {

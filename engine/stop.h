@@ -1,0 +1,19 @@
+#pragma once
+
+#include <chrono>
+
+namespace heddle::detail {
+
+// What every kind of engine says and does when it is shut down.
+
+/// For a push that came after the shutdown. Throws EngineStopped.
+[[noreturn]] void throw_stopped();
+/// For a wait that the shutdown gave up. Throws EngineStopped.
+[[noreturn]] void throw_abandoned();
+/// For a wait for everything, after operations were cancelled. Throws EngineStopped.
+[[noreturn]] void throw_cancelled();
+
+/// When `limit` from now is over; time_point::max(), which means never, if that is years away.
+std::chrono::steady_clock::time_point deadline_in(std::chrono::milliseconds limit);
+
+}  // namespace heddle::detail
