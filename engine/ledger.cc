@@ -99,6 +99,10 @@ void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
     op.extras->async_task = std::move(*submission.async_task);
     op.extras->parts.store(2, std::memory_order_relaxed);
   }
+  if (options.cancel) {
+    op.flags |= Operation::kCancellable;
+    op.extras->cancel = options.cancel;
+  }
   if (submission.pushed_at != 0) op.extras->pushed_at = submission.pushed_at;
 }
 

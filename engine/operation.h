@@ -30,6 +30,8 @@ struct OperationExtras {
   std::atomic<int> parts{0};  ///< of an asynchronous operation: callable, completion
   std::exception_ptr failed;  ///< by the Completion
   device::Token token;        ///< once issued to a stream
+  CancelToken cancel;         ///< if kCancellable
+  bool group_cancelled = false;
   OpName name;
   std::unique_ptr<Access[]> accesses;  ///< of an operation with more than kInlineAccesses
   std::size_t capacity = 0;            ///< of `accesses`
@@ -84,6 +86,7 @@ struct alignas(64) Operation : ReadyNode {
     kFollowsIssued = 1U << 4U,
     kNamed = 1U << 5U,
     kManyAccesses = 1U << 6U,
+    kCancellable = 1U << 7U,  ///< it is of a group
   };
   bool is(Flag flag) const { return (flags & flag) != 0; }
 

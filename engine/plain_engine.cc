@@ -55,6 +55,9 @@ FailurePtr PlainEngine::skip_reason(const PlainOperation& operation) const {
   if (!operation.options.overwrites) {
     for (const Var& var : operation.mutates) first = earlier(first, VarRef(var).state()->poison);
   }
+  if (first == nullptr && operation.options.cancel.cancelled()) {
+    first = cancelled_by_group(operation.sequence, operation.name);
+  }
   if (first == nullptr && cancelling_.load()) {
     first = std::make_shared<Failure>(Failure{operation.sequence, std::nullopt});
   }
@@ -65,8 +68,8 @@ PlainEngine::Called PlainEngine::call(PlainOperation& operation, bool skip,
                                       const std::shared_ptr<AsyncState>& completion) {
   const OperationScope scope(this, operation.name, operation.sequence, operation.options.device,
                              operation.options.lane, /*generation=*/0);
-  operation.context =
-      RunContext{operation.options.device, operation.options.lane, operation.sequence, this};
+  operation.context = RunContext{operation.options.device, operation.options.lane,
+                                 operation.sequence, this, operation.options.cancel.state()};
   Called called;
   try {
     if (!skip && operation.async_task) {
@@ -106,6 +109,7 @@ void PlainEngine::conclude(const PlainOperation& operation, FailurePtr skipped,
   FailurePtr poison = std::move(skipped);
   if (poison != nullptr) {
     outcome = poison->error ? Outcome::kSkipped : Outcome::kCancelled;
+    if (poison->is_from_shutdown()) shutdown_cancelled_ = true;
   } else if (error != nullptr) {
     outcome = Outcome::kFailed;
     poison = std::make_shared<Failure>(
@@ -155,9 +159,11 @@ void PlainEngine::raise_poison(const FailurePtr& poison) {
   raise(*poison);
 }
 
-void PlainEngine::raise_all(bool any_cancelled) {
+void PlainEngine::raise_all(bool shutdown_cancelled) {
   errors_.raise_all();
-  if (any_cancelled) throw EngineStopped("operations were cancelled: the engine was shut down");
+  if (shutdown_cancelled) {
+    throw EngineStopped("operations were cancelled: the engine was shut down");
+  }
 }
 
 void PlainEngine::report(OpError error) {

@@ -100,7 +100,8 @@ Route ThreadedEngine::route(const Submission& submission) {
     // copy behind it: there it is better to wait on the host, where priorities count.
     route.follows_issued = route.on_stream && options.lane == Lane::kCompute;
   }
-  route.has_extras = route.on_stream || submission.async_task != nullptr || tracing();
+  route.has_extras =
+      route.on_stream || submission.async_task != nullptr || tracing() || options.cancel;
   return route;
 }
 
@@ -175,6 +176,7 @@ void ThreadedEngine::execute(Operation& op) {
     op.cancelled = skip = true;
   }
   RunContext context{op.device, op.lane, op.sequence, this};
+  if (op.is(Operation::kCancellable) && enter_group(op, context)) op.cancelled = skip = true;
   const bool is_async = op.is(Operation::kAsync);
   if (is_async && !skip) {
     call_async(op, context);
@@ -193,6 +195,12 @@ void ThreadedEngine::execute(Operation& op) {
   } catch (...) {
     if (op.thrown == nullptr) op.thrown = std::current_exception();
   }
+}
+
+bool ThreadedEngine::enter_group(Operation& op, RunContext& context) {
+  context.group = op.extras->cancel.state();
+  op.extras->group_cancelled = op.extras->cancel.cancelled();
+  return op.extras->group_cancelled;
 }
 
 void ThreadedEngine::call_async(Operation& op, RunContext& context) {
@@ -248,11 +256,13 @@ void ThreadedEngine::settle(Operation& op) {
   if (op.is(Operation::kOnStream)) op.failure = ledger_.inherited(op);
   op.outcome = Outcome::kCompleted;
   if (op.failure == nullptr && op.cancelled) {
-    op.failure = std::make_shared<Failure>(Failure{op.sequence, std::nullopt});
+    op.failure = op.is(Operation::kCancellable) && op.extras->group_cancelled
+                     ? cancelled_by_group(op.sequence, op.name())
+                     : std::make_shared<Failure>(Failure{op.sequence, std::nullopt});
   }
   if (op.failure != nullptr) {
     op.outcome = op.failure->error ? Outcome::kSkipped : Outcome::kCancelled;
-    if (op.outcome == Outcome::kCancelled) any_cancelled_.store(true);
+    if (op.failure->is_from_shutdown()) any_cancelled_.store(true);
   } else if (error_of(op) != nullptr) {
     op.outcome = Outcome::kFailed;
     op.failure = std::make_shared<Failure>(Failure{
@@ -261,7 +271,12 @@ void ThreadedEngine::settle(Operation& op) {
   }
   if (tracing()) keep_record(op);
   if (op.thrown != nullptr) op.thrown = nullptr;
-  if (op.is(Operation::kAsync)) op.extras->failed = nullptr;
+  if ((op.flags & (Operation::kAsync | Operation::kCancellable)) != 0) forget_what_few_have(op);
+}
+
+void ThreadedEngine::forget_what_few_have(Operation& op) {
+  op.extras->failed = nullptr;
+  op.extras->cancel = {};
 }
 
 void ThreadedEngine::keep_record(const Operation& op) {

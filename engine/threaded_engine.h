@@ -71,6 +71,9 @@ class ThreadedEngine final : public EngineCore {
   void wait_for_room();
   void wait(Waiter& waiter, bool for_var);
   void call_async(Operation& op, RunContext& context);
+  /// Joins `op` to its group. True if that is cancelled.
+  static bool enter_group(Operation& op, RunContext& context);
+  static void forget_what_few_have(Operation& op);
   /// Decides how `op` has ended and what it leaves in its variables.
   void settle(Operation& op);
   void keep_record(const Operation& op);

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "heddle/cancel.h"
 #include "heddle/device.h"
 #include "heddle/trace.h"
 
@@ -57,6 +58,8 @@ struct PushOptions {
   /// A hint: the operation is short and blocks on nothing. Where its lane would wake a thread for
   /// it, as the copy and comm lanes of a simulated GPU do, a thread that is awake may run it.
   bool brief = false;
+  /// The group that the operation belongs to; by default none. See CancelSource.
+  CancelToken cancel = {};
 };
 
 /// Settings of the process: its devices and its default engine.
