@@ -14,6 +14,13 @@ bool contains(const std::vector<Var>& list, const Var& var) {
   return std::find(list.begin(), list.end(), var) != list.end();
 }
 
+std::vector<AccessCheck::Declared> declared_by(const PlainOperation& operation) {
+  std::vector<AccessCheck::Declared> declared;
+  for (const Var& var : operation.reads) declared.push_back({VarRef(var).state(), false});
+  for (const Var& var : operation.mutates) declared.push_back({VarRef(var).state(), true});
+  return declared;
+}
+
 }  // namespace
 
 PlainEngine::PlainEngine(const EngineOptions& options)
@@ -66,17 +73,19 @@ FailurePtr PlainEngine::skip_reason(const PlainOperation& operation) const {
 
 PlainEngine::Called PlainEngine::call(PlainOperation& operation, bool skip,
                                       const std::shared_ptr<AsyncState>& completion) {
-  const OperationScope scope(this, operation.name, operation.sequence, operation.options.device,
-                             operation.options.lane, /*generation=*/0);
+  OperationScope scope(this, operation.name, operation.sequence, operation.options.device,
+                       operation.options.lane, /*generation=*/0);
   operation.context = RunContext{operation.options.device, operation.options.lane,
                                  operation.sequence, this, operation.options.cancel.state()};
   Called called;
   try {
+    if (options().access_check) scope.begin_check(declared_by(operation));
     if (!skip && operation.async_task) {
       operation.async_task(operation.context, Completion(completion));
     } else if (!skip && operation.task) {
       operation.task(operation.context);
     }
+    scope.end_check();
   } catch (...) {
     called.error = std::current_exception();
   }

@@ -27,6 +27,15 @@ void fetch(VarList variables) {
   while (true) pause();
 }
 
+std::vector<AccessCheck::Declared> declared_by(const Operation& op) {
+  std::vector<AccessCheck::Declared> declared;
+  for (std::uint32_t i = 0; i < op.access_count; ++i) {
+    // Both are fixed by the push; the ledger's lock guards the rest.
+    declared.push_back({op.accesses()[i].var, op.accesses()[i].write});
+  }
+  return declared;
+}
+
 /// What was thrown, or what the Completion failed with.
 const std::exception_ptr& error_of(const Operation& op) {
   return op.thrown != nullptr || !op.is(Operation::kAsync) ? op.thrown : op.extras->failed;
@@ -166,7 +175,7 @@ void ThreadedEngine::collect() {
 void ThreadedEngine::execute(Operation& op) {
   // What runs inline may be run by the thread that ends the process.
   if (op.queue != nullptr && halted_.load(std::memory_order_relaxed)) sleep_for_ever();
-  const OperationScope scope(this, op.name(), op.sequence, op.device, op.lane, op.generation);
+  OperationScope scope(this, op.name(), op.sequence, op.device, op.lane, op.generation);
   op.phase.store(Operation::Phase::kRunning, std::memory_order_relaxed);
   if (tracing()) op.extras->started_at = now_ns();
   // A stream may run it while what it waits for on the device is still to come.
@@ -179,13 +188,15 @@ void ThreadedEngine::execute(Operation& op) {
   if (op.is(Operation::kCancellable) && enter_group(op, context)) op.cancelled = skip = true;
   const bool is_async = op.is(Operation::kAsync);
   if (is_async && !skip) {
-    call_async(op, context);
+    call_async(op, context, scope);
     return;
   }
   if (is_async) op.extras->parts.store(1, std::memory_order_relaxed);
   if (skip && tracing()) op.extras->started_at = 0;
   try {
+    if (options().access_check) scope.begin_check(declared_by(op));
     if (!skip && op.task) op.task(context);
+    scope.end_check();
   } catch (...) {
     op.thrown = std::current_exception();
   }
@@ -203,11 +214,13 @@ bool ThreadedEngine::enter_group(Operation& op, RunContext& context) {
   return op.extras->group_cancelled;
 }
 
-void ThreadedEngine::call_async(Operation& op, RunContext& context) {
+void ThreadedEngine::call_async(Operation& op, RunContext& context, OperationScope& scope) {
   std::shared_ptr<OpCompletion> state;
   try {
+    if (options().access_check) scope.begin_check(declared_by(op));
     state = std::make_shared<OpCompletion>(shared_from_this(), op);
     op.extras->async_task(context, Completion(state));
+    scope.end_check();
   } catch (...) {
     op.thrown = std::current_exception();
   }

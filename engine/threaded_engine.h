@@ -15,6 +15,8 @@
 
 namespace heddle::detail {
 
+class OperationScope;
+
 /// Runs operations on worker threads and streams (kThreaded and kPooled).
 ///
 /// An operation goes push -> Ledger -> ready -> Router -> LaneQueue -> execute -> settle ->
@@ -70,7 +72,7 @@ class ThreadedEngine final : public EngineCore {
   Route route(const Submission& submission);
   void wait_for_room();
   void wait(Waiter& waiter, bool for_var);
-  void call_async(Operation& op, RunContext& context);
+  void call_async(Operation& op, RunContext& context, OperationScope& scope);
   /// Joins `op` to its group. True if that is cancelled.
   static bool enter_group(Operation& op, RunContext& context);
   static void forget_what_few_have(Operation& op);

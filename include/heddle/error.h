@@ -71,6 +71,13 @@ class Cancelled : public Error {
   using Error::Error;
 };
 
+/// An operation touched data that it had not declared: see EngineOptions::access_check. Names the
+/// operation and the variable.
+class AccessViolation : public Error {
+ public:
+  using Error::Error;
+};
+
 /// An engine was used in a forked child.
 class ForkedChild : public Error {
  public:

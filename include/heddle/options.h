@@ -35,7 +35,9 @@ struct EngineOptions {
   std::chrono::milliseconds watchdog{60000};
   /// HEDDLE_SEED. Of kExplore: chooses the order.
   std::uint64_t seed = 0;
-  /// HEDDLE_ACCESS_CHECK. Reserved for the check of undeclared accesses.
+  /// HEDDLE_ACCESS_CHECK. For debugging: an operation of the default engine that touches the data
+  /// of an array whose variable it does not name, or writes one that it names for reading only,
+  /// fails with an AccessViolation. Costs a list per operation.
   bool access_check = false;
   /// HEDDLE_TRACE. Keep one OpRecord per operation (see trace.h).
   bool trace = false;
