@@ -83,7 +83,10 @@ using detail::check_not_inside;
 using detail::everything;
 using detail::Submission;
 
-bool RunContext::stop_requested() const { return engine != nullptr && engine->stop_requested(); }
+bool RunContext::stop_requested() const {
+  return (engine != nullptr && engine->stop_requested()) ||
+         (group != nullptr && detail::is_cancelled(*group));
+}
 
 Engine::Engine(const EngineOptions& options) : core_(detail::make_engine(options)) {}
 
@@ -107,6 +110,7 @@ void Engine::delete_variable(Var var, UniqueFunction<void()> last, const PushOpt
   check_lane("Engine::delete_variable", given.lane);
   PushOptions options = given;
   if (options.name.empty()) options.name = "delete_variable";
+  options.cancel = {};  // what is deleted must be given back
   detail::Task task;
   if (last) task = [last = std::move(last)](RunContext&) mutable { last(); };
   engine.submit(

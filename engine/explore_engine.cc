@@ -163,16 +163,16 @@ void ExploreEngine::wait_for_var(VarState* var, bool reads_too) {
 }
 
 void ExploreEngine::wait_for_all() {
-  bool any_cancelled = false;
+  bool shutdown_cancelled = false;
   {
     Lock lock(mutex_);
     const std::uint64_t last = newest_generation_++;
     const auto is_over = [&] { return generations_.empty() || generations_.begin()->first > last; };
     drive(lock, [&] { return is_over() || abandoned_; });
     if (!is_over()) throw_abandoned();
-    any_cancelled = ended_.cancelled != 0;
+    shutdown_cancelled = shutdown_cancelled_;
   }
-  raise_all(any_cancelled);
+  raise_all(shutdown_cancelled);
 }
 
 std::uint64_t ExploreEngine::version(VarState* var) const {

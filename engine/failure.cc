@@ -5,8 +5,18 @@
 
 namespace heddle::detail {
 
+FailurePtr cancelled_by_group(std::uint64_t sequence, std::string_view name) {
+  return std::make_shared<Failure>(
+      Failure{sequence, std::nullopt, std::string(name.empty() ? "operation" : name)});
+}
+
 void raise(const Failure& failure) {
   if (failure.error) throw OpError(*failure.error);
+  if (failure.group_member) {
+    throw Cancelled("operation '" + *failure.group_member + "' #" +
+                    std::to_string(failure.sequence) +
+                    " was cancelled by its CancelSource before it started");
+  }
   throw EngineStopped("operation #" + std::to_string(failure.sequence) +
                       " was cancelled: the engine was shut down before it started");
 }

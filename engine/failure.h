@@ -4,6 +4,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "heddle/error.h"
@@ -14,12 +16,19 @@ namespace heddle::detail {
 struct Failure {
   std::uint64_t sequence;        ///< of the operation at the root
   std::optional<OpError> error;  ///< empty: cancelled
+  /// The name of an operation whose group was cancelled; empty: shutdown() cancelled it.
+  std::optional<std::string> group_member = {};
+
+  bool is_from_shutdown() const { return !error && !group_member; }
 };
 
 /// Shared by every variable that the same root poisoned; null: not poisoned.
 using FailurePtr = std::shared_ptr<const Failure>;
 
-/// Throws the OpError, or EngineStopped for a cancelled operation.
+/// Of an operation whose group was cancelled before it started.
+FailurePtr cancelled_by_group(std::uint64_t sequence, std::string_view name);
+
+/// Throws the OpError, or for a cancelled operation Cancelled or EngineStopped.
 [[noreturn]] void raise(const Failure& failure);
 
 /// The one with the lower sequence; null counts as none.

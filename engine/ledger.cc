@@ -88,6 +88,7 @@ void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
     op.extras->async_task = std::move(*submission.async_task);
     op.extras->parts.store(2, std::memory_order_relaxed);
   }
+  if (op.is(Operation::kCancellable)) op.extras->cancel = options.cancel;
   op.extras->pushed_at = submission.pushed_at;
 }
 

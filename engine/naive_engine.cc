@@ -136,12 +136,12 @@ void NaiveEngine::wait_for_var(VarState* var, bool) {
 }
 
 void NaiveEngine::wait_for_all() {
-  bool any_cancelled = false;
+  bool shutdown_cancelled = false;
   {
     const std::unique_lock turn = take_turn();
-    any_cancelled = ended_.cancelled != 0;
+    shutdown_cancelled = shutdown_cancelled_;
   }
-  raise_all(any_cancelled);
+  raise_all(shutdown_cancelled);
 }
 
 std::uint64_t NaiveEngine::version(VarState* var) const {

@@ -30,6 +30,7 @@ struct OperationExtras {
   std::atomic<int> parts{0};  ///< of an asynchronous operation: callable, completion
   std::exception_ptr failed;  ///< by the Completion
   device::Token token;        ///< once issued to a stream
+  CancelToken cancel;         ///< if kCancellable
   OpName name;
   std::unique_ptr<Access[]> accesses;  ///< of an operation with more than kInlineAccesses
   std::size_t capacity = 0;            ///< of `accesses`
@@ -61,13 +62,15 @@ struct alignas(64) Operation : ReadyNode {
     kFollowsIssued = 1U << 4U,
     kNamed = 1U << 5U,
     kManyAccesses = 1U << 6U,
-    kInline = 1U << 7U,  ///< has no queue: run by whoever makes it ready
+    kInline = 1U << 7U,       ///< has no queue: run by whoever makes it ready
+    kCancellable = 1U << 8U,  ///< it is of a group
   };
   /// Set on the way by who runs it, and before that by who makes it ready.
   enum Mark : std::uint8_t {
-    kPoisoned = 1U << 0U,   ///< `failure` is set
-    kThrew = 1U << 1U,      ///< `thrown` is set
-    kCancelled = 1U << 2U,  ///< skipped because of kCancel
+    kPoisoned = 1U << 0U,        ///< `failure` is set
+    kThrew = 1U << 1U,           ///< `thrown` is set
+    kCancelled = 1U << 2U,       ///< skipped because of kCancel
+    kGroupCancelled = 1U << 3U,  ///< skipped because of its CancelSource
   };
   enum class Phase : std::uint8_t { kUnused, kPushed, kRunning, kReturned };
 
@@ -104,7 +107,7 @@ struct alignas(64) Operation : ReadyNode {
   bool has(Mark mark) const { return (marks & mark) != 0; }
   void set(Mark mark) { marks = static_cast<std::uint8_t>(marks | mark); }
   /// It just runs, or has run: nothing else about it needs a look.
-  bool is_plain() const { return (flags & (kAsync | kOnStream)) == 0 && marks == 0; }
+  bool is_plain() const { return (flags & (kAsync | kOnStream | kCancellable)) == 0 && marks == 0; }
   void clear(Mark mark) { marks = static_cast<std::uint8_t>(marks & ~mark); }
   void keep_thrown(std::exception_ptr error) {
     if (has(kThrew)) return;  // only the first counts

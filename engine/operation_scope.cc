@@ -1,8 +1,11 @@
 #include "engine/operation_scope.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/device/backend.h"
+#include "engine/engine_core.h"
+#include "engine/var_state.h"
 
 namespace heddle::detail {
 namespace {
@@ -33,6 +36,19 @@ const OperationScope* OperationScope::of(const EngineCore& engine) noexcept {
   const OperationScope* scope = t_current;
   while (scope != nullptr && scope->engine_ != &engine) scope = scope->outer_;
   return scope;
+}
+
+void OperationScope::begin_check(std::vector<AccessCheck::Declared> declared) {
+  check_ = std::make_unique<AccessCheck>(name_, sequence_, std::move(declared));
+}
+
+AccessCheck* OperationScope::check_for(const VarState& var) noexcept {
+  for (const OperationScope* scope = t_current; scope != nullptr; scope = scope->outer_) {
+    if (scope->check_ != nullptr && scope->engine_->id() == var.engine_id) {
+      return scope->check_.get();
+    }
+  }
+  return nullptr;
 }
 
 void OperationScope::open(device::Backend& backend, void* block, std::size_t bytes) {

@@ -2,11 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "heddle/device.h"
 #include "heddle/trace.h"
+
+#include "engine/access_check.h"
 
 namespace heddle::device {
 class Backend;
@@ -15,6 +19,7 @@ class Backend;
 namespace heddle::detail {
 
 class EngineCore;
+struct VarState;
 
 /// Marks the calling thread as being inside an operation for as long as the object lives.
 ///
@@ -45,6 +50,15 @@ class OperationScope {
   /// Which wait_for_all() covers the operation, and so what it pushes.
   std::uint64_t generation() const { return generation_; }
 
+  /// From now on compares what the operation touches with this.
+  void begin_check(std::vector<AccessCheck::Declared> declared);
+  /// The callable has returned. Throws AccessViolation; checks nothing any more.
+  void end_check() {
+    if (check_ != nullptr) std::exchange(check_, nullptr)->finish();
+  }
+  /// The check of the operation of `var`'s engine that this thread is in, or null.
+  static AccessCheck* check_for(const VarState& var) noexcept;
+
   /// Lets the operation touch `block` until it ends. Opening one twice is harmless.
   void open(device::Backend& backend, void* block, std::size_t bytes);
 
@@ -62,6 +76,7 @@ class OperationScope {
   Lane lane_;
   std::uint64_t generation_;
   std::vector<Opened> opened_;
+  std::unique_ptr<AccessCheck> check_;
   OperationScope* outer_;
 };
 

@@ -15,6 +15,13 @@ bool contains(const std::vector<Var>& list, const Var& var) {
   return std::find(list.begin(), list.end(), var) != list.end();
 }
 
+std::vector<AccessCheck::Declared> declared_by(const PlainOperation& operation) {
+  std::vector<AccessCheck::Declared> declared;
+  for (const Var& var : operation.reads) declared.push_back({VarRef(var).state(), false});
+  for (const Var& var : operation.mutates) declared.push_back({VarRef(var).state(), true});
+  return declared;
+}
+
 }  // namespace
 
 PlainEngine::PlainEngine(const EngineOptions& options)
@@ -56,6 +63,9 @@ FailurePtr PlainEngine::skip_reason(const PlainOperation& operation) const {
   if (!operation.options.overwrites) {
     for (const Var& var : operation.mutates) first = earlier(first, VarRef(var).state()->poison);
   }
+  if (first == nullptr && operation.options.cancel.cancelled()) {
+    first = cancelled_by_group(operation.sequence, operation.name);
+  }
   if (first == nullptr && cancelling_.load()) {
     first = std::make_shared<Failure>(Failure{operation.sequence, std::nullopt});
   }
@@ -64,17 +74,19 @@ FailurePtr PlainEngine::skip_reason(const PlainOperation& operation) const {
 
 PlainEngine::Called PlainEngine::call(PlainOperation& operation, bool skip,
                                       const std::shared_ptr<AsyncState>& completion) {
-  const OperationScope scope(this, operation.name, operation.sequence, operation.options.device,
-                             operation.options.lane, /*generation=*/0);
-  operation.context =
-      RunContext{operation.options.device, operation.options.lane, operation.sequence, this};
+  OperationScope scope(this, operation.name, operation.sequence, operation.options.device,
+                       operation.options.lane, /*generation=*/0);
+  operation.context = RunContext{operation.options.device, operation.options.lane,
+                                 operation.sequence, this, operation.options.cancel.state()};
   Called called;
   try {
+    if (options().access_check) scope.begin_check(declared_by(operation));
     if (!skip && operation.async_task) {
       operation.async_task(operation.context, Completion(completion));
     } else if (!skip && operation.task) {
       operation.task(operation.context);
     }
+    scope.end_check();
   } catch (...) {
     called.error = std::current_exception();
   }
@@ -107,6 +119,7 @@ void PlainEngine::conclude(const PlainOperation& operation, FailurePtr skipped,
   FailurePtr poison = std::move(skipped);
   if (poison != nullptr) {
     outcome = poison->error ? Outcome::kSkipped : Outcome::kCancelled;
+    if (poison->is_from_shutdown()) shutdown_cancelled_ = true;
   } else if (error != nullptr) {
     outcome = Outcome::kFailed;
     poison = std::make_shared<Failure>(
@@ -156,9 +169,9 @@ void PlainEngine::raise_poison(const FailurePtr& poison) {
   raise(*poison);
 }
 
-void PlainEngine::raise_all(bool any_cancelled) {
+void PlainEngine::raise_all(bool shutdown_cancelled) {
   errors_.raise_all();
-  if (any_cancelled) throw_cancelled();
+  if (shutdown_cancelled) throw_cancelled();
 }
 
 void PlainEngine::report(OpError error) {

@@ -77,13 +77,14 @@ class PlainEngine : public EngineCore {
 
   /// Throws what raises a wait for a variable with this poison, if there is any.
   void raise_poison(const FailurePtr& poison);
-  /// Throws what a wait for everything throws; `any_cancelled` as the caller found it.
-  void raise_all(bool any_cancelled);
+  /// Throws what a wait for everything throws; `shutdown_cancelled` as the caller found it.
+  void raise_all(bool shutdown_cancelled);
 
   bool tracing() const { return trace_.enabled(); }
 
   std::atomic<bool> cancelling_{false};
   ShutdownReport ended_;
+  bool shutdown_cancelled_ = false;  ///< kCancel has skipped operations
 
  private:
   void keep_record(const PlainOperation& operation, Outcome outcome);

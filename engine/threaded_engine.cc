@@ -13,31 +13,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// For the process is about to end, and this thread must not start anything any more.
-[[noreturn]] void sleep_for_ever() {
-  while (true) pause();
-}
-
-/// Calls and destroys the callable.
-void call(Operation& op, RunContext& context) {
-  try {
-    if (op.task) op.task(context);
-  } catch (...) {
-    op.keep_thrown(std::current_exception());
-  }
-  try {
-    op.task.reset();
-  } catch (...) {
-    op.keep_thrown(std::current_exception());
-  }
-}
-
-/// What was thrown, or what the Completion failed with; null if it succeeded.
-std::exception_ptr take_error(Operation& op) {
-  if (op.has(Operation::kThrew)) return std::exchange(op.thrown, nullptr);
-  return op.is(Operation::kAsync) ? std::exchange(op.extras->failed, nullptr) : nullptr;
-}
-
 }  // namespace
 
 /// What a call on the ledger makes ready; dispatched when the call is over.
@@ -51,33 +26,12 @@ struct ThreadedEngine::Ready {
   ReadyList list;
 };
 
-/// Ends an asynchronous operation together with its callable: whoever is last.
-struct ThreadedEngine::OpCompletion final : AsyncState {
-  OpCompletion(std::shared_ptr<EngineCore> owner, Operation& op)
-      : AsyncState(std::move(owner), std::string(op.name()), op.sequence, op.device),
-        operation(op) {}
-
-  void complete(std::exception_ptr error) override {
-    operation.extras->failed = std::move(error);
-    if (operation.extras->parts.fetch_sub(1) != 1) return;
-    auto& owner = static_cast<ThreadedEngine&>(*engine);
-    owner.settle(operation);
-    // Keeps its place for now: once nothing is pending the engine may be closed, and its queues be
-    // gone, while this thread, which nobody joins, still hands operations to them.
-    ReadyList ready;
-    owner.ledger_.end(operation, ready, /*keeps_place=*/true);
-    owner.dispatch(ready);
-    owner.ledger_.give_back_place();
-  }
-
-  Operation& operation;
-};
-
 ThreadedEngine::ThreadedEngine(const EngineOptions& options)
     : EngineCore(options),
       ledger_(*this, options.max_pending),
       trace_(options.trace),
-      modes_(static_cast<std::uint8_t>(options.trace ? +kTracing : 0)),
+      modes_(static_cast<std::uint8_t>((options.trace ? +kTracing : 0) |
+                                       (options.access_check ? +kChecking : 0))),
       watchdog_(
           options.watchdog, [this] { return progress(); }, [this] { return describe_pending(); }),
       router_(*this) {}
@@ -106,7 +60,8 @@ Route ThreadedEngine::route(const Submission& submission) {
   unsigned flags = flag(options.overwrites, Operation::kOverwrites) |
                    flag(options.brief, Operation::kBrief) | flag(is_async, Operation::kAsync) |
                    flag(!options.name.empty(), Operation::kNamed) |
-                   flag(is_many, Operation::kManyAccesses);
+                   flag(is_many, Operation::kManyAccesses) |
+                   flag(static_cast<bool>(options.cancel), Operation::kCancellable);
   Route route;
   const bool has_callable = submission.task != nullptr || is_async;
   const bool is_inline_free = submission.kind == Submission::Kind::kDelete && options.brief;
@@ -122,8 +77,9 @@ Route ThreadedEngine::route(const Submission& submission) {
     flags |= Operation::kInline;
   }
   route.flags = static_cast<std::uint16_t>(flags);
-  constexpr unsigned kWithExtras =
-      Operation::kAsync | Operation::kNamed | Operation::kManyAccesses | Operation::kOnStream;
+  constexpr unsigned kWithExtras = Operation::kAsync | Operation::kNamed |
+                                   Operation::kManyAccesses | Operation::kOnStream |
+                                   Operation::kCancellable;
   route.has_extras = (flags & kWithExtras) != 0 || tracing();
   return route;
 }
@@ -183,141 +139,6 @@ void ThreadedEngine::collect() {
   ledger_.collect(ready.list);
 }
 
-void ThreadedEngine::execute(Operation& op) {
-  const OperationScope scope(this, op.name(), op.sequence, op.device, op.lane, op.generation);
-  op.phase.store(Operation::Phase::kRunning, std::memory_order_relaxed);
-  RunContext context{op.device, op.lane, op.sequence, this};
-  if (op.is_plain() && modes_.load(std::memory_order_relaxed) == 0) {
-    call(op, context);
-  } else {
-    execute_unusual(op, context);
-  }
-}
-
-void ThreadedEngine::execute_unusual(Operation& op, RunContext& context) {
-  const unsigned modes = modes_.load(std::memory_order_relaxed);
-  // What runs inline may be run by the thread that ends the process.
-  if ((modes & kHalted) != 0 && !op.is(Operation::kInline)) sleep_for_ever();
-  if (tracing()) op.extras->started_at = now_ns();
-  // A stream may run it while what it waits for on the device is still to come.
-  if (op.is(Operation::kOnStream)) op.meet(ledger_.inherited(op));
-  bool skip = op.has(Operation::kPoisoned);
-  if (op.kind == Submission::Kind::kRun && (modes & kCancelling) != 0) {
-    op.set(Operation::kCancelled);
-    skip = true;
-  }
-  const bool is_async = op.is(Operation::kAsync);
-  if (is_async && !skip) {
-    call_async(op, context);
-    return;
-  }
-  if (!skip) {
-    call(op, context);
-    return;
-  }
-  if (tracing()) op.extras->started_at = 0;
-  try {
-    op.task.reset();
-    if (is_async) {
-      op.extras->parts.store(1, std::memory_order_relaxed);
-      op.extras->async_task.reset();
-    }
-  } catch (...) {
-    op.keep_thrown(std::current_exception());
-  }
-}
-
-void ThreadedEngine::call_async(Operation& op, RunContext& context) {
-  std::shared_ptr<OpCompletion> state;
-  try {
-    state = std::make_shared<OpCompletion>(shared_from_this(), op);
-    op.extras->async_task(context, Completion(state));
-  } catch (...) {
-    op.keep_thrown(std::current_exception());
-  }
-  try {
-    op.extras->async_task.reset();
-  } catch (...) {
-    op.keep_thrown(std::current_exception());
-  }
-  if (!op.has(Operation::kThrew)) return;
-  switch (state != nullptr ? state->abandon() : AsyncState::Abandoned::kOpen) {
-    case AsyncState::Abandoned::kOpen:
-      op.extras->parts.fetch_sub(1);
-      break;
-    case AsyncState::Abandoned::kDropped:
-      break;
-    case AsyncState::Abandoned::kUsed:
-      report(OpError(std::string(op.name()), op.sequence, op.device, take_error(op)));
-      op.clear(Operation::kThrew);
-      break;
-  }
-}
-
-Awaited ThreadedEngine::after_callable(Operation& op, ReadyList& ready, Mailbox* mailbox) {
-  if (op.is(Operation::kAsync)) {
-    op.phase.store(Operation::Phase::kReturned, std::memory_order_relaxed);
-    if (op.extras->parts.fetch_sub(1) == 1) finish(op, ready);
-  } else if (op.is(Operation::kOnStream)) {
-    settle(op);
-    ledger_.end_on_stream(op, ready);
-  } else if (mailbox != nullptr) {
-    settle(op);
-    return ledger_.post(*mailbox, op, ready);
-  } else {
-    finish(op, ready);
-  }
-  return Awaited::kNo;
-}
-
-void ThreadedEngine::finish(Operation& op, ReadyList& ready) {
-  settle(op);
-  ledger_.end(op, ready);
-}
-
-void ThreadedEngine::settle(Operation& op) {
-  op.phase.store(Operation::Phase::kReturned, std::memory_order_relaxed);
-  op.outcome = Outcome::kCompleted;
-  if (!op.is_plain()) settle_unusual(op);
-  if (tracing()) keep_record(op);
-}
-
-void ThreadedEngine::settle_unusual(Operation& op) {
-  // Of a stream's operation only now is it final.
-  if (op.is(Operation::kOnStream)) op.meet(ledger_.inherited(op));
-  const std::exception_ptr error = take_error(op);
-  if (op.has(Operation::kCancelled) && op.failure == nullptr) {
-    op.failure = std::make_shared<Failure>(Failure{op.sequence, std::nullopt});
-  }
-  if (op.failure != nullptr) {
-    op.outcome = op.failure->error ? Outcome::kSkipped : Outcome::kCancelled;
-  } else if (error != nullptr) {
-    op.outcome = Outcome::kFailed;
-    op.failure = std::make_shared<Failure>(
-        Failure{op.sequence, OpError(std::string(op.name()), op.sequence, op.device, error)});
-    errors_.add(op.failure);
-  }
-}
-
-void ThreadedEngine::keep_record(const Operation& op) {
-  OperationExtras& times = *op.extras;
-  const std::int64_t done = now_ns();
-  const auto or_done = [done](std::int64_t time) { return time != 0 ? time : done; };
-  OpRecord record;
-  record.sequence = op.sequence;
-  record.name = op.name();
-  record.device = op.device;
-  record.lane = op.lane;
-  record.outcome = op.outcome;
-  record.pushed = times.pushed_at;
-  record.ready = or_done(times.ready_at);
-  record.started = or_done(times.started_at);
-  record.issued = times.issued_at != 0 ? times.issued_at : record.started;
-  record.done = done;
-  times.ready_at = times.issued_at = times.started_at = 0;
-  trace_.add(std::move(record));
-}
-
 void ThreadedEngine::wait(Waiter& waiter, bool for_var) {
   const Waiter::State state = waiter.wait([this] { collect(); });
   ledger_.end_wait(for_var);
@@ -344,7 +165,7 @@ void ThreadedEngine::wait_for_all() {
   }();
   if (waits) wait(waiter, /*for_var=*/false);
   errors_.raise_all();
-  if (ended().cancelled != 0) throw_cancelled();
+  if (is_on(kHasCancelled)) throw_cancelled();
 }
 
 std::uint64_t ThreadedEngine::version(VarState* var) const {

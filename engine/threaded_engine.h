@@ -15,6 +15,8 @@
 
 namespace heddle::detail {
 
+class OperationScope;
+
 /// Runs operations on worker threads and streams (kThreaded and kPooled).
 ///
 /// An operation goes push -> Ledger -> ready -> Router -> LaneQueue -> execute -> settle ->
@@ -45,7 +47,7 @@ class ThreadedEngine final : public EngineCore {
 
   // For the queues.
   Ledger& ledger() { return ledger_; }
-  bool tracing() const { return (modes_.load(std::memory_order_relaxed) & kTracing) != 0; }
+  bool tracing() const { return is_on(kTracing); }
   /// All operations so far have gone to the same queue.
   bool is_only_queue() const { return router_.size() == 1; }
   /// Runs the callable of `op`, or skips it, and destroys the callable. Does not throw.
@@ -69,15 +71,21 @@ class ThreadedEngine final : public EngineCore {
   enum Mode : std::uint8_t {
     kTracing = 1U << 0U,
     kCancelling = 1U << 1U,
-    kHalted = 1U << 2U,  ///< no further operation is started
+    kHalted = 1U << 2U,        ///< no further operation is started
+    kChecking = 1U << 3U,      ///< what operations touch
+    kHasCancelled = 1U << 4U,  ///< because of kCancelling
   };
+
+  bool is_on(Mode mode) const { return (modes_.load(std::memory_order_relaxed) & mode) != 0; }
 
   Route route(const Submission& submission);
   void wait_for_room();
   void wait(Waiter& waiter, bool for_var);
   /// execute(), where there is more to do than to call it.
-  void execute_unusual(Operation& op, RunContext& context);
-  void call_async(Operation& op, RunContext& context);
+  void execute_unusual(Operation& op, RunContext& context, OperationScope& scope);
+  void call_async(Operation& op, RunContext& context, OperationScope& scope);
+  /// True if `op` is to be skipped.
+  bool must_skip(Operation& op, RunContext& context);
   /// Decides how `op` has ended and what it leaves in its variables.
   void settle(Operation& op);
   void settle_unusual(Operation& op);

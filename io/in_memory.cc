@@ -24,9 +24,9 @@ class ArrayReader final : public Reader {
   std::span<const Var> variables() const override { return variables_; }
 
   void read(std::int64_t id, std::span<float> data, float& label) const override {
-    const float* row = data_.data<float>() + id * static_cast<std::int64_t>(data.size());
+    const float* row = data_.data<const float>() + id * static_cast<std::int64_t>(data.size());
     std::copy_n(row, data.size(), data.begin());
-    label = label_.data<float>()[id];
+    label = label_.data<const float>()[id];
   }
 
   std::int64_t bytes_read() const override { return 0; }

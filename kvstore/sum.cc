@@ -115,7 +115,7 @@ std::vector<const std::byte*> addresses_of(std::span<const NDArray> arrays) {
   std::vector<const std::byte*> addresses;
   addresses.reserve(arrays.size());
   for (const NDArray& array : arrays) {
-    addresses.push_back(static_cast<const std::byte*>(ArrayAccess::address(array)));
+    addresses.push_back(static_cast<const std::byte*>(ArrayAccess::const_address(array)));
   }
   return addresses;
 }

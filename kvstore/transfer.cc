@@ -42,7 +42,7 @@ void push_join(std::span<const NDArray> parts, const NDArray& to, int priority) 
         for (const NDArray& part : from) {
           const std::size_t bytes =
               static_cast<std::size_t>(part.size()) * dtype_size(part.dtype());
-          backend.copy(next, to.device(), ArrayAccess::address(part), part.device(), bytes);
+          backend.copy(next, to.device(), ArrayAccess::const_address(part), part.device(), bytes);
           next += bytes;
         }
       },

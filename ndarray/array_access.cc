@@ -10,7 +10,12 @@ namespace heddle {
 
 void* ArrayAccess::address(const NDArray& array) {
   array.check_not_empty("data");
-  return array.raw_data();
+  return array.raw_data(detail::Touch::kWrite);
+}
+
+const void* ArrayAccess::const_address(const NDArray& array) {
+  array.check_not_empty("data");
+  return array.raw_data(detail::Touch::kRead);
 }
 
 NDArray ArrayAccess::view(const NDArray& array, Shape shape, std::int64_t begin, const char* use) {

@@ -10,8 +10,11 @@ namespace heddle {
 /// What the folders above ndarray/ may see of an array. NDArray{} is std::invalid_argument.
 class ArrayAccess {
  public:
-  /// The first element, whatever its type. When it may be called and touched: NDArray::data().
+  /// The first element, whatever its type, to be written or read. When it may be called and
+  /// touched: NDArray::data().
   static void* address(const NDArray& array);
+  /// The same, to be read only.
+  static const void* const_address(const NDArray& array);
 
   /// A view of the shape.size() elements of `array` from element `begin` on, in row-major order.
   /// Throws std::invalid_argument, naming `use`, if they do not lie inside.

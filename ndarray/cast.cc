@@ -37,7 +37,7 @@ NDArray NDArray::astype(DType dtype) const {
       [&] { return detail::cuda_convert_kernel(dtype_, dtype); });
   Engine::get().push(
       [kernel, from = *this, result] {
-        kernel(ArrayAccess::address(from), ArrayAccess::address(result), result.size());
+        kernel(ArrayAccess::const_address(from), ArrayAccess::address(result), result.size());
       },
       {var()}, {result.var()}, {.device = device(), .name = "astype", .overwrites = true});
   return result;

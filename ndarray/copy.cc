@@ -16,7 +16,9 @@ namespace {
 struct Place {
   explicit Place(const NDArray& array)
       : storage(ArrayAccess::storage(array)), begin(ArrayAccess::begin_byte(array)) {}
-  std::byte* open() const { return storage->open() + begin; }
+  std::byte* open(Touch touch, std::size_t bytes) const {
+    return storage->open(touch, begin, bytes);
+  }
 
   std::shared_ptr<Storage> storage;
   std::size_t begin;
@@ -54,8 +56,8 @@ void copy(const NDArray& from, const NDArray& to, int priority, std::optional<La
   Engine::get().push(
       [source, target, bytes](const RunContext& context) {
         device::backend_of(context.device)
-            .copy(target.open(), target.storage->device(), source.open(), source.storage->device(),
-                  bytes);
+            .copy(target.open(Touch::kWrite, bytes), target.storage->device(),
+                  source.open(Touch::kRead, bytes), source.storage->device(), bytes);
       },
       {from.var()}, {to.var()},
       {.device = route.device,

@@ -203,11 +203,12 @@ void NDArray::read_bytes(std::span<std::byte> bytes) const {
   if (detail::OperationScope::current() != nullptr) wait_to_read();
   const NDArray host = storage_->host_accessible() ? *this : to(Device::cpu());
   host.wait_to_read();
-  if (!bytes.empty()) std::memcpy(bytes.data(), host.raw_data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(bytes.data(), host.raw_data(detail::Touch::kRead), bytes.size());
 }
 
-void* NDArray::raw_data() const {
-  return storage_->open() + static_cast<std::size_t>(offset_) * dtype_size(dtype_);
+void* NDArray::raw_data(detail::Touch touch) const {
+  return storage_->open(touch, static_cast<std::size_t>(offset_) * dtype_size(dtype_),
+                        count_bytes(shape_, dtype_));
 }
 
 }  // namespace heddle

@@ -4,7 +4,9 @@
 
 #include "heddle/engine.h"
 #include "heddle/error.h"
+#include "heddle/ndarray.h"
 
+#include "engine/access_check.h"
 #include "engine/device/backend.h"
 #include "engine/operation_scope.h"
 
@@ -49,6 +51,18 @@ std::byte* Storage::open() {
   void* const opened = block();
   scope->open(backend_, opened, bytes_);
   return static_cast<std::byte*>(opened);
+}
+
+std::byte* Storage::open(Touch touch, std::size_t begin, std::size_t bytes) {
+  AccessCheck* const check = OperationScope::check_for(*VarRef(var_).state());
+  if (check == nullptr) return open() + begin;
+  const VarState& var = *VarRef(var_).state();
+  const bool may_write = check->touch(var, touch == Touch::kWrite);
+  std::byte* const opened = open() + begin;
+  // A GPU's own memory cannot be looked at from here.
+  const bool is_visible = backend_.runs_cpu_kernels();
+  if (touch == Touch::kReadOrWrite && !may_write && is_visible) check->guard(var, opened, bytes);
+  return opened;
 }
 
 // The orders are those of the first invariant.

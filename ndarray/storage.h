@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 
 #include "heddle/device.h"
@@ -12,6 +13,8 @@ class Backend;
 }
 
 namespace heddle::detail {
+
+enum class Touch : std::uint8_t;
 
 /// A block of memory on one device, and the variable that orders access to it. What arrays and
 /// their views share; whoever pushes an operation on the block keeps the storage alive in it.
@@ -41,6 +44,9 @@ class Storage {
   /// The block, open for the operation that the caller is in, if it is in one. The first call
   /// takes the memory. Throws OutOfMemory; outside of operations Error unless host_accessible().
   std::byte* open();
+  /// As open(), for `bytes` bytes from byte `begin` on, and how they are touched is compared with
+  /// what the operation has declared, if EngineOptions::access_check. Throws AccessViolation.
+  std::byte* open(Touch touch, std::size_t begin, std::size_t bytes);
 
  private:
   void* block();

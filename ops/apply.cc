@@ -72,15 +72,16 @@ void launch_binary(const BinaryOp& op, const BinaryKernels& kernels, const NDArr
                    const NDArray& b, const NDArray& out) {
   if (a.shape() == b.shape()) {
     launch(op.name, out.device(), {a.var(), b.var()}, {out.var()}, [kernels, a, b, out] {
-      kernels.run(address(a), address(b), address(out), plan_without_broadcast(out.size()),
-                  dtype_size(out.dtype()));
+      kernels.run(const_address(a), const_address(b), address(out),
+                  plan_without_broadcast(out.size()), dtype_size(out.dtype()));
     });
     return;
   }
   const Shape* shapes[] = {&a.shape(), &b.shape()};
   launch(op.name, out.device(), {a.var(), b.var()}, {out.var()},
          [kernels, a, b, out, plan = plan_broadcast(out.shape(), shapes)] {
-           kernels.run(address(a), address(b), address(out), plan, dtype_size(out.dtype()));
+           kernels.run(const_address(a), const_address(b), address(out), plan,
+                       dtype_size(out.dtype()));
          });
 }
 
@@ -119,7 +120,7 @@ NDArray apply(const UnaryOp& op, const NDArray& x) {
   const NDArray from = x.astype(working);
   NDArray out = make_output(x.shape(), x.device(), working);
   launch(op.name, out.device(), {from.var()}, {out.var()},
-         [kernel, from, out] { kernel(address(from), address(out), out.size()); });
+         [kernel, from, out] { kernel(const_address(from), address(out), out.size()); });
   return out.astype(dtype);
 }
 
@@ -140,7 +141,7 @@ NDArray apply(const BinaryOp& op, const NDArray& a, Scalar b) {
   NDArray out = make_output(a.shape(), a.device(), plan.working);
   launch(op.name, out.device(), {x.var()}, {out.var()},
          [kernels = plan.kernels, scalar = plan.scalar, x, out] {
-           kernels.run(address(x), scalar, false, address(out), out.size());
+           kernels.run(const_address(x), scalar, false, address(out), out.size());
          });
   return out.astype(plan.dtype);
 }
@@ -151,7 +152,7 @@ NDArray apply(const BinaryOp& op, Scalar a, const NDArray& b) {
   NDArray out = make_output(b.shape(), b.device(), plan.working);
   launch(op.name, out.device(), {y.var()}, {out.var()},
          [kernels = plan.kernels, scalar = plan.scalar, y, out] {
-           kernels.run(address(y), scalar, true, address(out), out.size());
+           kernels.run(const_address(y), scalar, true, address(out), out.size());
          });
   return out.astype(plan.dtype);
 }
@@ -188,7 +189,7 @@ void apply_in_place(const BinaryOp& op, const NDArray& a, const NDArray& b) {
   if (a.shape() == operand.shape()) {
     launch_in_place(op.name, a.device(), {operand.var()}, {a.var()}, [kernels, a, operand] {
       void* to = address(a);
-      kernels.run(to, address(operand), to, plan_without_broadcast(a.size()),
+      kernels.run(to, const_address(operand), to, plan_without_broadcast(a.size()),
                   dtype_size(a.dtype()));
     });
     return;
@@ -196,7 +197,7 @@ void apply_in_place(const BinaryOp& op, const NDArray& a, const NDArray& b) {
   launch_in_place(op.name, a.device(), {operand.var()}, {a.var()},
                   [kernels, a, operand, plan = plan_broadcast(a.shape(), shapes)] {
                     void* to = address(a);
-                    kernels.run(to, address(operand), to, plan, dtype_size(a.dtype()));
+                    kernels.run(to, const_address(operand), to, plan, dtype_size(a.dtype()));
                   });
 }
 

@@ -74,8 +74,8 @@ NDArray fully_connected(const NDArray& x, const NDArray& weight, const NDArray& 
   NDArray out = ops::make_output({sizes.m, sizes.n}, device, dtype);
   ops::launch(ops::kForward, device, {x.var(), weight.var(), bias.var()}, {out.var()},
               [kernel, sizes, x, weight, bias, out] {
-                kernel(sizes, ops::address(x), ops::address(weight), ops::address(bias),
-                       ops::address(out));
+                kernel(sizes, ops::const_address(x), ops::const_address(weight),
+                       ops::const_address(bias), ops::address(out));
               });
   return out;
 }
@@ -114,7 +114,8 @@ FullyConnectedGradients fully_connected_backward(const NDArray& grad, const NDAr
     ops::launch("fully_connected_backward_data", device, {grad.var(), weight.var()},
                 {out.data.var()},
                 [kernel = data_kernel, data_sizes, grad, weight, data = out.data] {
-                  kernel(data_sizes, ops::address(grad), ops::address(weight), ops::address(data));
+                  kernel(data_sizes, ops::const_address(grad), ops::const_address(weight),
+                         ops::address(data));
                 });
   }
   out.weight = ops::make_output(weight.shape(), device, dtype);
@@ -123,8 +124,8 @@ FullyConnectedGradients fully_connected_backward(const NDArray& grad, const NDAr
               {out.weight.var(), out.bias.var()},
               [kernel = weight_kernel, weight_sizes, grad, x, weight_grad = out.weight,
                bias_grad = out.bias] {
-                kernel(weight_sizes, ops::address(grad), ops::address(x), ops::address(weight_grad),
-                       ops::address(bias_grad));
+                kernel(weight_sizes, ops::const_address(grad), ops::const_address(x),
+                       ops::address(weight_grad), ops::address(bias_grad));
               });
   return out;
 }

@@ -85,7 +85,7 @@ void copy_side_by_side(CopyRowsKernel kernel, const std::vector<NDArray>& arrays
   auto* to = static_cast<std::byte*>(address(out));
   for (const NDArray& array : arrays) {
     const std::size_t bytes = row_bytes(array);
-    kernel(address(array), bytes, to, pitch, bytes, blocks_of(array, axis).outer);
+    kernel(const_address(array), bytes, to, pitch, bytes, blocks_of(array, axis).outer);
     to += bytes;
   }
 }
@@ -108,9 +108,9 @@ NDArray take(const NDArray& x, const NDArray& indices, int axis) {
   ops::launch(kOp, device, {x.var(), positions.var()}, {out.var()},
               [kernel, x, positions, out, axis] {
                 const ops::Blocks blocks = ops::blocks_of(x, axis);
-                const ops::IndexReader reader(kOp, "index", ops::address(positions),
+                const ops::IndexReader reader(kOp, "index", ops::const_address(positions),
                                               positions.dtype(), blocks.size);
-                kernel(blocks, reader, positions.size(), ops::address(x), ops::address(out),
+                kernel(blocks, reader, positions.size(), ops::const_address(x), ops::address(out),
                        dtype_size(x.dtype()));
               });
   return out;
@@ -127,7 +127,8 @@ NDArray one_hot(const NDArray& indices, std::int64_t depth) {
       kOp, out.device(), []() -> ops::OneHotKernel { return &ops::set_ones; },
       ops::cuda::one_hot_kernel);
   ops::launch(kOp, out.device(), {positions.var()}, {out.var()}, [kernel, positions, out, depth] {
-    const ops::IndexReader reader(kOp, "index", ops::address(positions), positions.dtype(), depth);
+    const ops::IndexReader reader(kOp, "index", ops::const_address(positions), positions.dtype(),
+                                  depth);
     kernel(reader, positions.size(), depth, out.data<float>());
   });
   return out;

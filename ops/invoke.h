@@ -43,8 +43,10 @@ inline std::vector<std::int64_t> dims_of(const NDArray& x) {
 /// `axis` counted from the front, in [0, ndim).
 int resolve_axis(std::string_view op, int axis, int ndim);
 
-/// The first element, inside an operation that named the array's variable.
+/// The first element, inside an operation that mutates the array's variable.
 inline void* address(const NDArray& x) { return ArrayAccess::address(x); }
+/// The first element, inside an operation that reads or mutates the array's variable.
+inline const void* const_address(const NDArray& x) { return ArrayAccess::const_address(x); }
 
 /// A new array for a result.
 inline NDArray make_output(Shape shape, Device device, DType dtype) {

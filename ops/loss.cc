@@ -97,8 +97,8 @@ NDArray launch_loss(const char* op, const NDArray& logits, const NDArray& labels
   launch(op, device, {x.var(), indices.var()}, {out.var()}, [op, kernel, x, indices, out] {
     const std::int64_t rows = x.shape()[0];
     const std::int64_t classes = x.shape()[1];
-    const IndexReader reader(op, "label", address(indices), indices.dtype(), classes);
-    kernel(address(x), reader, address(out), rows, classes);
+    const IndexReader reader(op, "label", const_address(indices), indices.dtype(), classes);
+    kernel(const_address(x), reader, address(out), rows, classes);
   });
   return out.astype(dtype);
 }

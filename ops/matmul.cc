@@ -135,7 +135,7 @@ NDArray dot(const NDArray& a, const NDArray& b, bool transpose_a, bool transpose
   if (b.ndim() == 2) dims.push_back(sizes.n);
   NDArray out = ops::make_output(Shape(std::span<const std::int64_t>(dims)), device, dtype);
   ops::launch("dot", device, {a.var(), b.var()}, {out.var()}, [kernel, sizes, a, b, out] {
-    kernel(sizes, ops::address(a), ops::address(b), ops::address(out));
+    kernel(sizes, ops::const_address(a), ops::const_address(b), ops::address(out));
   });
   return out;
 }

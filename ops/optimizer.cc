@@ -108,7 +108,7 @@ void sgd_update(const NDArray& w, const NDArray& g, double lr, double wd) {
   const ops::SgdKernel kernel = ops::sgd_kernel(kOp, w.device(), w.dtype());
   const ops::StepOptions options{.lr = lr, .wd = wd};
   ops::launch_in_place(kOp, w.device(), {g.var()}, {w.var()}, [kernel, w, g, options] {
-    kernel(ops::address(w), ops::address(g), w.size(), options);
+    kernel(ops::address(w), ops::const_address(g), w.size(), options);
   });
 }
 
@@ -120,7 +120,7 @@ void sgd_mom_update(const NDArray& w, const NDArray& g, const NDArray& m, double
   const ops::MomentumKernel kernel = ops::momentum_kernel(kOp, w.device(), w.dtype());
   const ops::StepOptions options{.lr = lr, .momentum = momentum, .wd = wd};
   ops::launch_in_place(kOp, w.device(), {g.var()}, {w.var(), m.var()}, [kernel, w, g, m, options] {
-    kernel(ops::address(w), ops::address(g), ops::address(m), w.size(), options);
+    kernel(ops::address(w), ops::const_address(g), ops::address(m), w.size(), options);
   });
 }
 
@@ -135,7 +135,7 @@ void adam_update(const NDArray& w, const NDArray& g, const NDArray& mean, const 
   const ops::StepOptions options = ops::adam_step(lr, beta1, beta2, eps, wd, step);
   ops::launch_in_place(kOp, w.device(), {g.var()}, {w.var(), mean.var(), var.var()},
                        [kernel, w, g, mean, var, options] {
-                         kernel(ops::address(w), ops::address(g), ops::address(mean),
+                         kernel(ops::address(w), ops::const_address(g), ops::address(mean),
                                 ops::address(var), w.size(), options);
                        });
 }

@@ -108,7 +108,7 @@ NDArray launch_reduction(const Request& request, const NDArray& from, DType resu
   NDArray out = make_output(reduced_shape(shape, axis, request.keepdims), from.device(), result);
   launch(request.name, out.device(), {from.var()}, {out.var()},
          [kernel, from, out, extent = extent_of(shape, axis)] {
-           kernel(address(from), address(out), extent);
+           kernel(const_address(from), address(out), extent);
          });
   return out;
 }

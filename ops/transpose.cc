@@ -97,7 +97,7 @@ NDArray transpose(const NDArray& x, const std::vector<int>& axes) {
         ops::kOp, x.device(), [&] { return ops::pick_by_width(x.dtype(), pick); },
         [&] { return ops::cuda::transpose_kernel(x.dtype()); });
     ops::launch(ops::kOp, out.device(), {x.var()}, {out.var()}, [kernel, x, out] {
-      kernel(ops::address(x), ops::address(out), x.shape()[0], x.shape()[1]);
+      kernel(ops::const_address(x), ops::address(out), x.shape()[0], x.shape()[1]);
     });
     return out;
   }
@@ -109,7 +109,7 @@ NDArray transpose(const NDArray& x, const std::vector<int>& axes) {
       [&] { return ops::cuda::permute_kernel(x.dtype()); });
   ops::launch(ops::kOp, out.device(), {x.var()}, {out.var()},
               [kernel, x, out, moved = std::move(permuted)] {
-                kernel(ops::address(x), ops::address(out), moved);
+                kernel(ops::const_address(x), ops::address(out), moved);
               });
   return out;
 }

@@ -101,8 +101,8 @@ constexpr std::array<Variable, 11> kVariables = {{
     {"HEDDLE_TRACE", "0 or 1", "1: the default engine keeps a record of every operation.",
      store_switch<&Environment::trace>},
     {"HEDDLE_ACCESS_CHECK", "0 or 1",
-     "Reserved. 1: data that an operation touches without having declared its variable "
-     "is an error.",
+     "1: an operation that touches an array's data without having declared its variable, or "
+     "writes it when declared for reading only, fails.",
      store_switch<&Environment::access_check>},
     {"HEDDLE_DEBUG_SYNC", "0 or 1",
      "Reserved. 1: every GPU operation ends before the next is issued.",

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "heddle/cancel.h"
 #include "heddle/device.h"
 #include "heddle/error.h"
 #include "heddle/options.h"
@@ -31,10 +32,11 @@ struct RunContext {
   Device device;
   Lane lane = Lane::kCompute;
   std::uint64_t sequence = 0;
-  /// True once the engine is being shut down with kCancel.
+  /// True once the engine is being shut down with kCancel, or the operation's group is cancelled.
   bool stop_requested() const;
 
   const detail::EngineCore* engine = nullptr;
+  const detail::CancelState* group = nullptr;
 };
 
 /// Ends an operation of push_async. Move-only, callable from any thread. Destroyed without done()
@@ -66,7 +68,7 @@ enum class ShutdownMode : std::uint8_t {
 struct ShutdownReport {
   std::uint64_t completed = 0;  ///< ran and succeeded
   std::uint64_t failed = 0;     ///< threw, or were skipped because of a failure
-  std::uint64_t cancelled = 0;  ///< skipped by kCancel
+  std::uint64_t cancelled = 0;  ///< skipped for kCancel or a CancelSource, also by poison
   std::uint64_t abandoned = 0;  ///< still pending at the deadline
 };
 
@@ -100,7 +102,8 @@ Task make_task(Fn&& fn) {
 /// other reads or mutates; conflicting operations run in sequence order, others may overlap.
 ///
 /// What an operation throws poisons the variables that it mutates: operations that read or mutate
-/// those are skipped and pass the same error on, and waiting for such a variable throws it.
+/// those are skipped and pass the same error on, and waiting for such a variable throws it. So does
+/// an operation that is cancelled before it starts: by shutdown(), or in a group (CancelSource).
 ///
 /// An empty, deleted or foreign variable and a null callable are std::invalid_argument; a push
 /// after shutdown() from outside of operations is EngineStopped.
@@ -151,15 +154,16 @@ class Engine {
   }
 
   /// Blocks until every write of `var` pushed so far is done; their effects are then visible.
-  /// Throws the OpError that poisons `var`, EngineStopped if its write was cancelled, and
-  /// ReentrantWait inside an operation.
+  /// Throws the OpError that poisons `var`, Cancelled if a CancelSource and EngineStopped if
+  /// kCancel kept it from being written, and ReentrantWait inside an operation.
   void wait_for_var(const Var& var);
 
   /// As wait_for_var, and every read of `var` pushed so far has ended too.
   void wait_for_var_unused(const Var& var);
 
   /// Blocks until all operations pushed so far, and those that they push, have ended. Throws an
-  /// AggregateError of the errors not reported by an earlier wait.
+  /// AggregateError of the errors not reported by an earlier wait; what a CancelSource cancelled is
+  /// no error. EngineStopped if kCancel has cancelled operations.
   void wait_for_all();
 
   /// Number of ended operations that mutate `var`.

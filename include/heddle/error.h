@@ -58,8 +58,22 @@ class ReentrantWait : public Error {
   using Error::Error;
 };
 
-/// The engine was shut down, or cancelled the operation that was waited for.
+/// The engine was shut down, before or by cancelling the operation that was waited for.
 class EngineStopped : public Error {
+ public:
+  using Error::Error;
+};
+
+/// What was waited for was not written, as a CancelSource cancelled an operation. Names that
+/// operation and its sequence number.
+class Cancelled : public Error {
+ public:
+  using Error::Error;
+};
+
+/// An operation touched data that it had not declared: see EngineOptions::access_check. Names the
+/// operation and the variable.
+class AccessViolation : public Error {
  public:
   using Error::Error;
 };

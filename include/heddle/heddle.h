@@ -2,6 +2,7 @@
 
 // The whole public API.
 
+#include "heddle/cancel.h"
 #include "heddle/device.h"
 #include "heddle/dtype.h"
 #include "heddle/engine.h"

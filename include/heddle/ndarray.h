@@ -7,6 +7,7 @@
 #include <iosfwd>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,7 +21,10 @@ namespace heddle {
 
 namespace detail {
 class Storage;
-}
+
+/// What a pointer to elements is for.
+enum class Touch : std::uint8_t { kRead, kWrite, kReadOrWrite };
+}  // namespace detail
 
 /// A handle to a block of elements on one device and the variable that orders access to it.
 ///
@@ -132,10 +136,12 @@ class NDArray {
 
   /// The first element, for use inside an operation that names var() and keeps a handle. Outside
   /// of operations it throws Error for an array on a GPU; on the CPU the caller must have waited.
-  template <Element T>
-  T* data() const {
-    check_element(dtype_of<T>, "data");
-    return static_cast<T*>(raw_data());
+  /// data<const T>() says that the elements are only read. See EngineOptions::access_check.
+  template <class T>
+  requires Element<std::remove_const_t<T>> T* data() const {
+    check_element(dtype_of<std::remove_const_t<T>>, "data");
+    return static_cast<T*>(
+        raw_data(std::is_const_v<T> ? detail::Touch::kRead : detail::Touch::kReadOrWrite));
   }
 
   NDArray operator-() const;
@@ -167,7 +173,7 @@ class NDArray {
   void check_not_empty(const char* use) const;
   void check_element(DType asked, const char* use) const;
   void read_bytes(std::span<std::byte> bytes) const;
-  void* raw_data() const;
+  void* raw_data(detail::Touch touch) const;
 
   std::shared_ptr<detail::Storage> storage_;
   Shape shape_;

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "heddle/cancel.h"
 #include "heddle/device.h"
 #include "heddle/trace.h"
 
@@ -34,7 +35,9 @@ struct EngineOptions {
   std::chrono::milliseconds watchdog{60000};
   /// HEDDLE_SEED. Of kExplore: chooses the order.
   std::uint64_t seed = 0;
-  /// HEDDLE_ACCESS_CHECK. Reserved for the check of undeclared accesses.
+  /// HEDDLE_ACCESS_CHECK. For debugging: an operation of the default engine that touches the data
+  /// of an array whose variable it does not name, or writes one that it names for reading only,
+  /// fails with an AccessViolation. Costs a list per operation.
   bool access_check = false;
   /// HEDDLE_TRACE. Keep one OpRecord per operation (see trace.h).
   bool trace = false;
@@ -57,6 +60,8 @@ struct PushOptions {
   /// A hint: the operation is short and blocks on nothing. Where its lane would wake a thread for
   /// it, as the copy and comm lanes of a simulated GPU do, a thread that is awake may run it.
   bool brief = false;
+  /// The group that the operation belongs to; by default none. See CancelSource.
+  CancelToken cancel = {};
 };
 
 /// Settings of the process: its devices and its default engine.

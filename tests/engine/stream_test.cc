@@ -6,6 +6,7 @@
 #include <exception>
 #include <future>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -23,8 +24,10 @@
 namespace heddle {
 namespace {
 
+using Catch::Matchers::Contains;
 using support::Counter;
 using support::ForeignThread;
+using support::Gate;
 using support::HeldOperation;
 using support::Log;
 
@@ -324,6 +327,50 @@ TEST_CASE("a wait for everything is not held up by a GPU's operation that was pu
     waiter.wait();
   }
   CHECK(returned);
+}
+
+TEST_CASE("operations in streams are skipped when their group is cancelled before they start") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  const Lane lane = GENERATE(Lane::kCompute, Lane::kCopyIn, Lane::kBlocking);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  const Var y = engine.new_variable();
+  CancelSource source;
+  Counter ran;
+  HeldOperation held(engine, {}, {x}, {.device = Device::gpu(0), .lane = lane});
+  const auto run = [&ran] { ran.add(); };
+  const std::uint64_t root =
+      engine.push(run, {}, {x}, {.device = Device::gpu(0), .lane = lane, .cancel = source.token()});
+  engine.push(run, {x}, {y}, {.device = Device::gpu(1)});
+  for (int i = 0; i < 200; ++i) {  // more than any window
+    engine.push(run, {}, {x}, {.device = Device::gpu(0), .lane = lane, .cancel = source.token()});
+  }
+  held.wait_until_started();
+  source.cancel();
+  held.release();
+  CHECK_THROWS_WITH(engine.wait_for_var(y),
+                    Contains("#" + std::to_string(root) + " was cancelled"));
+  CHECK_THROWS_AS(engine.wait_for_var(x), Cancelled);
+  CHECK(ran.value() == 0);
+  CHECK(engine.shutdown().cancelled == 202);
+}
+
+TEST_CASE("an operation that runs on a stream sees that its group is cancelled") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  CancelSource source;
+  Gate started;
+  engine.push(
+      [&started](const RunContext& context) {
+        started.open();
+        while (!context.stop_requested()) std::this_thread::yield();
+      },
+      {}, {x}, {.device = Device::gpu(0), .cancel = source.token()});
+  started.wait();
+  source.cancel();
+  engine.wait_for_var(x);
+  CHECK(engine.shutdown().completed == 1);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ MAY_INCLUDE = {
 
 # The layer that a public header speaks for. The umbrella header belongs to no layer.
 PUBLIC_HEADERS = {
+    "cancel": "engine",
     "cuda": "engine",
     "device": "engine",
     "engine": "engine",

@@ -39,6 +39,16 @@ TEST_CASE("data() of a view is its own first element") {
   }
 }
 
+TEST_CASE("what an operation touches is compared with what it declares only if asked for") {
+  CHECK_FALSE(EngineOptions().access_check);
+  const NDArray array = NDArray::ones({3}, Device::cpu());
+  array.wait_to_write();
+  const Var done = Engine::get().new_variable();
+  Engine::get().push([array] { array.data<float>()[0] = 2; }, {}, {done});
+  const bool fails = support::failed_operation([&] { Engine::get().wait_for_var(done); }) != "";
+  CHECK(fails == Engine::get().options().access_check);
+}
+
 TEST_CASE("after a wait the host reads an array on the CPU through data()") {
   const NDArray array = NDArray::from<double>({0.5, 1.5}, {2}, Device::cpu_pinned());
   array.wait_to_read();

@@ -1,0 +1,225 @@
+// How a ThreadedEngine runs an operation, and how the operation ends.
+
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include "engine/async_state.h"
+#include "engine/operation_scope.h"
+#include "engine/threaded_engine.h"
+
+namespace heddle::detail {
+namespace {
+
+/// For the process is about to end, and this thread must not start anything any more.
+[[noreturn]] void sleep_for_ever() {
+  while (true) pause();
+}
+
+/// Calls and destroys the callable; `then` follows a call that returns.
+template <class Then>
+void call(Operation& op, RunContext& context, Then&& then) {
+  try {
+    if (op.task) op.task(context);
+    then();
+  } catch (...) {
+    op.keep_thrown(std::current_exception());
+  }
+  try {
+    op.task.reset();
+  } catch (...) {
+    op.keep_thrown(std::current_exception());
+  }
+}
+
+std::vector<AccessCheck::Declared> declared_by(const Operation& op) {
+  std::vector<AccessCheck::Declared> declared;
+  for (std::uint32_t i = 0; i < op.access_count; ++i) {
+    // Both are fixed by the push; the ledger's lock guards the rest.
+    declared.push_back({op.accesses()[i].var, op.accesses()[i].write});
+  }
+  return declared;
+}
+
+/// Why an operation was cancelled, or null.
+FailurePtr cancellation(const Operation& op) {
+  if (op.has(Operation::kGroupCancelled)) return cancelled_by_group(op.sequence, op.name());
+  if (!op.has(Operation::kCancelled)) return nullptr;
+  return std::make_shared<Failure>(Failure{op.sequence, std::nullopt});
+}
+
+/// What was thrown, or what the Completion failed with; null if it succeeded.
+std::exception_ptr take_error(Operation& op) {
+  std::exception_ptr failed;
+  if (op.is(Operation::kAsync)) failed = std::exchange(op.extras->failed, nullptr);
+  return op.has(Operation::kThrew) ? std::exchange(op.thrown, nullptr) : failed;
+}
+
+}  // namespace
+
+/// Ends an asynchronous operation together with its callable: whoever is last.
+struct ThreadedEngine::OpCompletion final : AsyncState {
+  OpCompletion(std::shared_ptr<EngineCore> owner, Operation& op)
+      : AsyncState(std::move(owner), std::string(op.name()), op.sequence, op.device),
+        operation(op) {}
+
+  void complete(std::exception_ptr error) override {
+    operation.extras->failed = std::move(error);
+    if (operation.extras->parts.fetch_sub(1) != 1) return;
+    auto& owner = static_cast<ThreadedEngine&>(*engine);
+    owner.settle(operation);
+    // Keeps its place for now: once nothing is pending the engine may be closed, and its queues be
+    // gone, while this thread, which nobody joins, still hands operations to them.
+    ReadyList ready;
+    owner.ledger_.end(operation, ready, /*keeps_place=*/true);
+    owner.dispatch(ready);
+    owner.ledger_.give_back_place();
+  }
+
+  Operation& operation;
+};
+
+void ThreadedEngine::execute(Operation& op) {
+  OperationScope scope(this, op.name(), op.sequence, op.device, op.lane, op.generation);
+  op.phase.store(Operation::Phase::kRunning, std::memory_order_relaxed);
+  RunContext context{op.device, op.lane, op.sequence, this};
+  if (op.is_plain() && modes_.load(std::memory_order_relaxed) == 0) {
+    call(op, context, [] {});
+  } else {
+    execute_unusual(op, context, scope);
+  }
+}
+
+void ThreadedEngine::execute_unusual(Operation& op, RunContext& context, OperationScope& scope) {
+  // What runs inline may be run by the thread that ends the process.
+  if (is_on(kHalted) && !op.is(Operation::kInline)) sleep_for_ever();
+  if (tracing()) op.extras->started_at = now_ns();
+  const bool skip = must_skip(op, context);
+  if (skip && tracing()) op.extras->started_at = 0;
+  const bool is_async = op.is(Operation::kAsync);
+  if (is_async && !skip) {
+    call_async(op, context, scope);
+    return;
+  }
+  if (!skip) {
+    if (is_on(kChecking)) scope.begin_check(declared_by(op));
+    call(op, context, [&scope] { scope.end_check(); });
+    return;
+  }
+  try {
+    op.task.reset();
+    if (is_async) {
+      op.extras->parts.store(1, std::memory_order_relaxed);
+      op.extras->async_task.reset();
+    }
+  } catch (...) {
+    op.keep_thrown(std::current_exception());
+  }
+}
+
+bool ThreadedEngine::must_skip(Operation& op, RunContext& context) {
+  // A stream may run it while what it waits for on the device is still to come.
+  if (op.is(Operation::kOnStream)) op.meet(ledger_.inherited(op));
+  if (op.kind == Submission::Kind::kRun && is_on(kCancelling)) op.set(Operation::kCancelled);
+  if (op.is(Operation::kCancellable)) {
+    context.group = op.extras->cancel.state();
+    if (op.extras->cancel.cancelled()) op.set(Operation::kGroupCancelled);
+  }
+  return op.marks != 0;
+}
+
+void ThreadedEngine::call_async(Operation& op, RunContext& context, OperationScope& scope) {
+  std::shared_ptr<OpCompletion> state;
+  try {
+    if (is_on(kChecking)) scope.begin_check(declared_by(op));
+    state = std::make_shared<OpCompletion>(shared_from_this(), op);
+    op.extras->async_task(context, Completion(state));
+    scope.end_check();
+  } catch (...) {
+    op.keep_thrown(std::current_exception());
+  }
+  try {
+    op.extras->async_task.reset();
+  } catch (...) {
+    op.keep_thrown(std::current_exception());
+  }
+  if (!op.has(Operation::kThrew)) return;
+  switch (state != nullptr ? state->abandon() : AsyncState::Abandoned::kOpen) {
+    case AsyncState::Abandoned::kOpen:
+      op.extras->parts.fetch_sub(1);
+      break;
+    case AsyncState::Abandoned::kDropped:
+      break;
+    case AsyncState::Abandoned::kUsed:
+      report(OpError(std::string(op.name()), op.sequence, op.device, take_error(op)));
+      op.clear(Operation::kThrew);
+      break;
+  }
+}
+
+Awaited ThreadedEngine::after_callable(Operation& op, ReadyList& ready, Mailbox* mailbox) {
+  if (op.is(Operation::kAsync)) {
+    op.phase.store(Operation::Phase::kReturned, std::memory_order_relaxed);
+    if (op.extras->parts.fetch_sub(1) == 1) finish(op, ready);
+  } else if (op.is(Operation::kOnStream)) {
+    settle(op);
+    ledger_.end_on_stream(op, ready);
+  } else if (mailbox != nullptr) {
+    settle(op);
+    return ledger_.post(*mailbox, op, ready);
+  } else {
+    finish(op, ready);
+  }
+  return Awaited::kNo;
+}
+
+void ThreadedEngine::finish(Operation& op, ReadyList& ready) {
+  settle(op);
+  ledger_.end(op, ready);
+}
+
+void ThreadedEngine::settle(Operation& op) {
+  op.phase.store(Operation::Phase::kReturned, std::memory_order_relaxed);
+  op.outcome = Outcome::kCompleted;
+  if (!op.is_plain()) settle_unusual(op);
+  if (tracing()) keep_record(op);
+}
+
+void ThreadedEngine::settle_unusual(Operation& op) {
+  // Of a stream's operation only now is it final.
+  if (op.is(Operation::kOnStream)) op.meet(ledger_.inherited(op));
+  const std::exception_ptr error = take_error(op);
+  if (op.is(Operation::kCancellable)) op.extras->cancel = {};
+  if (op.failure == nullptr) op.failure = cancellation(op);
+  if (op.failure != nullptr) {
+    op.outcome = op.failure->error ? Outcome::kSkipped : Outcome::kCancelled;
+    if (op.failure->is_from_shutdown()) modes_.fetch_or(kHasCancelled);
+  } else if (error != nullptr) {
+    op.outcome = Outcome::kFailed;
+    op.failure = std::make_shared<Failure>(
+        Failure{op.sequence, OpError(std::string(op.name()), op.sequence, op.device, error)});
+    errors_.add(op.failure);
+  }
+}
+
+void ThreadedEngine::keep_record(const Operation& op) {
+  OperationExtras& times = *op.extras;
+  const std::int64_t done = now_ns();
+  const auto or_done = [done](std::int64_t time) { return time != 0 ? time : done; };
+  OpRecord record;
+  record.sequence = op.sequence;
+  record.name = op.name();
+  record.device = op.device;
+  record.lane = op.lane;
+  record.outcome = op.outcome;
+  record.pushed = times.pushed_at;
+  record.ready = or_done(times.ready_at);
+  record.started = or_done(times.started_at);
+  record.issued = times.issued_at != 0 ? times.issued_at : record.started;
+  record.done = done;
+  times.ready_at = times.issued_at = times.started_at = 0;
+  trace_.add(std::move(record));
+}
+
+}  // namespace heddle::detail
