@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/ledger_turn.h"
 #include "engine/operation_scope.h"
 
 namespace heddle::detail {
@@ -19,24 +20,6 @@ std::string_view call_name(const Submission& submission) {
 
 }  // namespace
 
-/// Holds the lock, and tells those who wait for pending operations to become few.
-class Ledger::Turn {
- public:
-  explicit Turn(Ledger& ledger) : ledger_(ledger) { ledger_.lock_.lock(); }
-  ~Turn() {
-    const bool tells = ledger_.limit_.worth_telling();
-    // An exception may do anything when it is destroyed, which is not done under the lock.
-    const std::vector<FailurePtr> dropped = ledger_.tracker_.take_dropped();
-    ledger_.lock_.unlock();
-    if (tells) ledger_.limit_.tell();
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
- private:
-  Ledger& ledger_;
-};
-
 Ledger::Ledger(const EngineCore& engine, std::size_t max_pending)
     : engine_(engine), limit_(max_pending) {}
 
@@ -46,12 +29,14 @@ Mailbox& Ledger::new_mailbox() {
   return *mailboxes_.back();
 }
 
+void Ledger::add_slab() {
+  unused_.reserve((slabs_.size() + 1) * kSlab);  // so that no end of an operation can throw
+  slabs_.push_back(std::make_unique<Operation[]>(kSlab));
+  for (std::size_t i = 0; i < kSlab; ++i) unused_.push_back(&slabs_.back()[i]);
+}
+
 Operation& Ledger::take_unused() {
-  if (unused_.empty()) {
-    unused_.reserve((slabs_.size() + 1) * kSlab);  // so that no end of an operation can throw
-    slabs_.push_back(std::make_unique<Operation[]>(kSlab));
-    for (std::size_t i = 0; i < kSlab; ++i) unused_.push_back(&slabs_.back()[i]);
-  }
+  if (unused_.empty()) add_slab();
   Operation& op = *unused_.back();
   unused_.pop_back();
   if (unused_.size() > static_cast<std::size_t>(kAhead)) {
@@ -102,12 +87,26 @@ void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
   if (submission.pushed_at != 0) op.extras->pushed_at = submission.pushed_at;
 }
 
-void Ledger::check(const Submission& submission) const {
+void Ledger::check(const Submission& submission) {
+  const std::lock_guard lock(lock_);
+  check_locked(submission);
+}
+
+void Ledger::check_locked(const Submission& submission) const {
   for (const VarList& list : {submission.mutates, submission.reads}) {
     for (std::size_t i = 0; i < list.size(); ++i) {
       check_usable(list[i], engine_.id(), call_name(submission));
     }
   }
+}
+
+/// Whether what asks for `admission` may be pushed now. Throws EngineStopped.
+bool Ledger::has_place(Submission::Admission admission, ReadyList& ready) {
+  if (admission != Submission::Admission::kBlock) return true;
+  if (limit_.stopped()) PendingLimit::throw_stopped();
+  if (limit_.has_line()) return false;
+  if (!limit_.has_room()) collect_locked(ready);
+  return limit_.has_room();
 }
 
 std::optional<std::uint64_t> Ledger::push(Submission& submission, const Route& route,
@@ -116,13 +115,9 @@ std::optional<std::uint64_t> Ledger::push(Submission& submission, const Route& r
   const OperationScope* const parent = OperationScope::of(engine_);
   const Turn turn(*this);
   try {
-    check(submission);
-    if (submission.admission == Admission::kBlock) {
-      if (limit_.stopped()) PendingLimit::throw_stopped();
-      if (limit_.has_line()) return std::nullopt;
-      if (!limit_.has_room()) collect_locked(ready);
-      if (!limit_.has_room()) return std::nullopt;
-    }
+    wait_for_block();
+    check_locked(submission);
+    if (!has_place(submission.admission, ready)) return std::nullopt;
     if (unused_.empty() || ++pushes_ % kCollectEvery == 0) collect_locked(ready);
     Operation& op = take_unused();
     try {
