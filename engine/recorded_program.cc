@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "heddle/recording.h"
 
@@ -26,8 +27,8 @@ class ProgramRun::Hold {
   RecordedProgram* program_;
 };
 
-void RecordedProgram::add(RecordedOp&& op, const Submission& submission, EngineCore& engine) {
-  op.first_variable = variables_.size();
+void RecordedProgram::add(RecordedOp&& op, const Submission& submission) {
+  const std::size_t before = variables_.size();
   const auto add_list = [&](const VarList& list, std::uint32_t& count) {
     for (std::size_t i = 0; i < list.size(); ++i) {
       Var var = EngineCore::handle(list[i]);
@@ -38,16 +39,13 @@ void RecordedProgram::add(RecordedOp&& op, const Submission& submission, EngineC
     }
   };
   try {
+    if (submission.mutates.size() == 0) variables_.emplace_back();  // room for a hidden one
+    op.first_variable = variables_.size();
     add_list(submission.mutates, op.mutates);
-    if (op.mutates == 0 && op.kind == Submission::Kind::kRun) {
-      variables_.push_back(engine.new_variable("recorded operation"));
-      op.mutates = 1;
-      op.options.overwrites = true;
-    }
     add_list(submission.reads, op.reads);
     ops_.push_back(std::move(op));
   } catch (...) {
-    variables_.resize(op.first_variable);
+    variables_.resize(before);
     throw;
   }
 }
@@ -57,20 +55,43 @@ std::size_t RecordedProgram::add_step(RunStep step) {
   return steps_.size() - 1;
 }
 
-void RecordedProgram::finish() {
+void RecordedProgram::finish(EngineCore& engine) {
+  for (RecordedOp& op : ops_) op.options.name = op.name;  // ops_ does not move any more
+  add_hidden_variables(engine);
+  choose_holders();
+}
+
+void RecordedProgram::add_hidden_variables(EngineCore& engine) {
+  std::unordered_set<const VarState*> mutated;
+  for (const RecordedOp& op : ops_) {
+    for (const Var& var : variables_of(op).first(op.mutates)) mutated.insert(VarRef(var).state());
+  }
+  for (RecordedOp& op : ops_) {
+    const std::span<const Var> reads = variables_of(op).subspan(op.mutates);
+    const bool is_ordered =
+        op.mutates != 0 || std::any_of(reads.begin(), reads.end(), [&](const Var& var) {
+          return mutated.contains(VarRef(var).state());
+        });
+    if (is_ordered) continue;
+    variables_[--op.first_variable] = engine.new_variable("recorded operation");
+    op.mutates = 1;
+    op.options.overwrites = true;
+  }
+}
+
+void RecordedProgram::choose_holders() {
   struct Later {
     bool use = false;
     bool write = false;
   };
   std::unordered_map<VarState*, Later> later;  // what follows, of operations with callables
   for (auto op = ops_.rbegin(); op != ops_.rend(); ++op) {
-    op->options.name = op->name;  // ops_ does not move any more
-    const auto first = variables_.begin() + static_cast<std::ptrdiff_t>(op->first_variable);
     const bool called = op->kind == Submission::Kind::kRun;
+    const std::span<const Var> variables = variables_of(*op);
     op->holds = called;
-    for (std::uint32_t i = 0; i < op->mutates + op->reads; ++i) {
+    for (std::size_t i = 0; i < variables.size(); ++i) {
       const bool writes = i < op->mutates;
-      Later& of_variable = later[VarRef(first[i]).state()];
+      Later& of_variable = later[VarRef(variables[i]).state()];
       if (!called) continue;
       if (writes ? of_variable.use : of_variable.write) op->holds = false;
       of_variable.use = true;
@@ -132,17 +153,6 @@ ProgramRun::ProgramRun(RecordedProgram& program)
 ProgramRun::~ProgramRun() {
   // The handle that run() was called on holds the program, so this is not the end of it.
   if (holds_left_ != 0) program_.release(holds_left_);
-}
-
-Submission ProgramRun::arguments(std::size_t i) const {
-  const RecordedOp& op = program_.ops_[i];
-  const std::span<const Var> variables =
-      std::span(program_.variables_).subspan(op.first_variable, op.mutates + op.reads);
-  return {.reads = variables.subspan(op.mutates),
-          .mutates = variables.first(op.mutates),
-          .options = &op.options,
-          .priority = op.priority,
-          .kind = op.kind};
 }
 
 ProgramRun::Hold ProgramRun::take_hold() {

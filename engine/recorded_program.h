@@ -47,11 +47,13 @@ struct RecordedOp {
 /// threads may push runs of it.
 ///
 /// Invariants:
-///  - Every operation that has a callable mutates a variable: its own ones, or else a hidden one
-///    that nothing else names. So equal operations of two runs conflict, and a callable is never
-///    called by two runs at a time. That covers push_async too, as an operation ends, and gives its
-///    variables to the next one, only when its callable has returned and its completion has come.
-///    The hidden variable carries no poison on: its only operation `overwrites` it.
+///  - An operation of one run that has a callable ends before the same one of the next run starts,
+///    so a callable is never called by two runs at a time: it mutates a variable; or it reads one
+///    that an operation of the program mutates, and that one's next run stands between the two; or
+///    else it is given a hidden variable to mutate, which nothing else names. All of that covers
+///    push_async, too, as an operation gives its variables to the next one only when its callable
+///    has returned and its completion has come. The hidden variable carries no poison on, as its
+///    only operation `overwrites` it.
 ///  - The program lives while holders_ is not 0: it counts the handle, and for every run the
 ///    operations that `hold`. These are those of which no later one with a callable needs
 ///    something: when their callables have been called, or skipped, all others have been before. A
@@ -66,11 +68,11 @@ class RecordedProgram {
 
   // While it is built.
   /// Names the variables of `op`, each once, and appends it.
-  void add(RecordedOp&& op, const Submission& submission, EngineCore& engine);
+  void add(RecordedOp&& op, const Submission& submission);
   /// Returns its index.
   std::size_t add_step(RunStep step);
   /// Nothing more will be added.
-  void finish();
+  void finish(EngineCore& engine);
 
   /// As Recording::run().
   std::uint64_t run();
@@ -84,6 +86,12 @@ class RecordedProgram {
   friend class ProgramRun;
 
   ~RecordedProgram();
+  /// What it mutates, then what it reads.
+  std::span<const Var> variables_of(const RecordedOp& op) const {
+    return std::span(variables_).subspan(op.first_variable, op.mutates + op.reads);
+  }
+  void add_hidden_variables(EngineCore& engine);
+  void choose_holders();
   void report(const RecordedOp& op, std::exception_ptr error) noexcept;
 
   const std::weak_ptr<EngineCore> engine_;
@@ -115,7 +123,15 @@ class ProgramRun {
   std::size_t size() const { return program_.ops_.size(); }
   const Route& route(std::size_t i) const { return program_.ops_[i].route; }
   /// Operation i without its callable.
-  Submission arguments(std::size_t i) const;
+  Submission arguments(std::size_t i) const {
+    const RecordedOp& op = program_.ops_[i];
+    const std::span<const Var> variables = program_.variables_of(op);
+    return {.reads = variables.subspan(op.mutates),
+            .mutates = variables.first(op.mutates),
+            .options = &op.options,
+            .priority = op.priority,
+            .kind = op.kind};
+  }
   /// Every variable, once.
   std::span<VarState* const> variables() const { return program_.distinct_; }
 

@@ -48,7 +48,7 @@ void Recorder::capture(const Submission& submission) {
   RecordedOp op = describe(submission);
   if (submission.task != nullptr) op.call = std::move(*submission.task);
   if (submission.async_task != nullptr) op.call = std::move(*submission.async_task);
-  program_->add(std::move(op), submission, engine_);
+  program_->add(std::move(op), submission);
 }
 
 void Recorder::capture(RunStep step, ReservingTask task, VarList reads, VarList mutates,
@@ -62,11 +62,11 @@ void Recorder::capture(RunStep step, ReservingTask task, VarList reads, VarList 
   RecordedOp op = describe(submission);
   op.call = std::move(task);
   op.step = program_->add_step(std::move(step));
-  program_->add(std::move(op), submission, engine_);
+  program_->add(std::move(op), submission);
 }
 
 ProgramHandle Recorder::finish() {
-  program_->finish();
+  program_->finish(engine_);
   return std::move(program_);
 }
 
