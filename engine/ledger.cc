@@ -11,9 +11,6 @@ namespace {
 /// How many operations ahead of their use unused ones are fetched.
 constexpr std::ptrdiff_t kAhead = 4;
 
-/// Pushes after which the pusher takes note of what is posted: rarely enough to find several.
-constexpr std::uint32_t kCollectEvery = 16;
-
 std::string_view call_name(const Submission& submission) {
   return submission.kind == Submission::Kind::kRun ? "Engine::push" : submission.options->name;
 }

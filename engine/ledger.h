@@ -24,10 +24,9 @@ struct Block {
   Submission::Admission admission;
   std::int64_t pushed_at = 0;  ///< if traced
 
-  // Of the ledger, once the block is open.
-  std::vector<Operation*> operations = {};  ///< for all of the run
-  std::size_t next = 0;                     ///< how many are pushed
-  std::uint64_t first = 0;                  ///< the sequence number of the first
+  // Of the ledger.
+  std::size_t next = 0;     ///< how many are pushed
+  std::uint64_t first = 0;  ///< the sequence number of the first
 };
 
 /// The book that an engine keeps of its operations: one lock, and everything that it guards.
@@ -142,6 +141,8 @@ class Ledger {
  private:
   /// Operations that are allocated together.
   static constexpr std::size_t kSlab = 64;
+  /// Pushes after which the pusher takes note of what is posted: rarely enough to find several.
+  static constexpr std::uint32_t kCollectEvery = 16;
 
   class Turn;
 
@@ -152,7 +153,7 @@ class Ledger {
   /// Until no block is open; lets go of the lock meanwhile.
   void wait_for_block();
   bool open(Block& block, ReadyList& ready);
-  void reserve_operations(Block& block);
+  void reserve_operations(const Block& block);
   static void make_room(Operation& op, const Submission& submission, bool has_extras);
   static void fill(Operation& op, Submission& submission, const Route& route);
   void collect_locked(ReadyList& ready);
@@ -165,6 +166,7 @@ class Ledger {
   std::uint32_t pushes_ = 0;
   bool stopped_ = false;
   bool is_block_open_ = false;
+  std::vector<Operation*> block_;  ///< the operations for an open block
   std::vector<Operation*> unused_;
   std::vector<std::unique_ptr<Mailbox>> mailboxes_;
   Tracker tracker_;

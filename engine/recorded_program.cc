@@ -55,13 +55,13 @@ std::size_t RecordedProgram::add_step(RunStep step) {
   return steps_.size() - 1;
 }
 
-void RecordedProgram::finish(EngineCore& engine) {
+void RecordedProgram::finish() {
   for (RecordedOp& op : ops_) op.options.name = op.name;  // ops_ does not move any more
-  add_hidden_variables(engine);
+  add_hidden_variables();
   choose_holders();
 }
 
-void RecordedProgram::add_hidden_variables(EngineCore& engine) {
+void RecordedProgram::add_hidden_variables() {
   std::unordered_set<const VarState*> mutated;
   for (const RecordedOp& op : ops_) {
     for (const Var& var : variables_of(op).first(op.mutates)) mutated.insert(VarRef(var).state());
@@ -73,7 +73,7 @@ void RecordedProgram::add_hidden_variables(EngineCore& engine) {
           return mutated.contains(VarRef(var).state());
         });
     if (is_ordered) continue;
-    variables_[--op.first_variable] = engine.new_variable("recorded operation");
+    variables_[--op.first_variable] = engine_->new_variable("recorded operation");
     op.mutates = 1;
     op.options.overwrites = true;
   }
@@ -103,21 +103,20 @@ void RecordedProgram::choose_holders() {
 }
 
 std::uint64_t RecordedProgram::run() {
-  const std::shared_ptr<EngineCore> engine = engine_.lock();
-  if (engine != nullptr) check_process(engine->process());
-  if (engine == nullptr || engine->is_retired()) {
+  check_process(engine_->process());
+  if (engine_->is_retired()) {
     throw std::invalid_argument("[Recording::run] the engine of the recording is gone");
   }
-  Recorder::check_not_recording("Recording::run", *engine);
+  Recorder::check_not_recording("Recording::run", *engine_);
   if (ops_.empty() && steps_.empty()) return 0;
   ProgramRun run(*this);
-  return ops_.empty() ? 0 : engine->submit_block(run);
+  return ops_.empty() ? 0 : engine_->submit_block(run);
 }
 
 void RecordedProgram::release(std::size_t count) noexcept {
   if (holders_.fetch_sub(count, std::memory_order_acq_rel) != count) return;
   // In a forked child locks may be held for ever that the destructors of callables would take.
-  if (!in_forked_child(process_)) delete this;
+  if (!in_forked_child(engine_->process())) delete this;
 }
 
 RecordedProgram::~RecordedProgram() {
@@ -132,13 +131,11 @@ RecordedProgram::~RecordedProgram() {
 
 /// What the destructor of a callable threw: no operation is left that could fail with it.
 void RecordedProgram::report(const RecordedOp& op, std::exception_ptr error) noexcept {
-  const std::shared_ptr<EngineCore> engine = engine_.lock();
-  if (engine == nullptr) return;
-  const OperationScope* const inside = OperationScope::of(*engine);
+  const OperationScope* const inside = OperationScope::of(*engine_);
   const std::uint64_t sequence = inside != nullptr ? inside->sequence() : 0;
   try {
-    engine->report(OpError(op.name.empty() ? "operation" : op.name, sequence, op.options.device,
-                           std::move(error)));
+    engine_->report(OpError(op.name.empty() ? "operation" : op.name, sequence, op.options.device,
+                            std::move(error)));
   } catch (...) {  // without memory for it
   }
 }

@@ -61,8 +61,7 @@ struct RecordedOp {
 ///    captured callables inside an operation, or with the handle.
 class RecordedProgram {
  public:
-  explicit RecordedProgram(EngineCore& engine)
-      : engine_(engine.weak_from_this()), process_(engine.process()) {}
+  explicit RecordedProgram(EngineCore& engine) : engine_(engine.shared_from_this()) {}
   RecordedProgram(const RecordedProgram&) = delete;
   RecordedProgram& operator=(const RecordedProgram&) = delete;
 
@@ -72,7 +71,7 @@ class RecordedProgram {
   /// Returns its index.
   std::size_t add_step(RunStep step);
   /// Nothing more will be added.
-  void finish(EngineCore& engine);
+  void finish();
 
   /// As Recording::run().
   std::uint64_t run();
@@ -90,12 +89,11 @@ class RecordedProgram {
   std::span<const Var> variables_of(const RecordedOp& op) const {
     return std::span(variables_).subspan(op.first_variable, op.mutates + op.reads);
   }
-  void add_hidden_variables(EngineCore& engine);
+  void add_hidden_variables();
   void choose_holders();
   void report(const RecordedOp& op, std::exception_ptr error) noexcept;
 
-  const std::weak_ptr<EngineCore> engine_;
-  const ProcessMark process_;
+  const std::shared_ptr<EngineCore> engine_;  ///< keeps its memory, not its threads
   std::vector<RecordedOp> ops_;
   std::vector<Var> variables_;       ///< of all operations, one after the other
   std::vector<VarState*> distinct_;  ///< the same, each once

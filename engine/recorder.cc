@@ -66,7 +66,7 @@ void Recorder::capture(RunStep step, ReservingTask task, VarList reads, VarList 
 }
 
 ProgramHandle Recorder::finish() {
-  program_->finish(engine_);
+  program_->finish();
   return std::move(program_);
 }
 
