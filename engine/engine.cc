@@ -12,6 +12,7 @@
 #include "engine/fork.h"
 #include "engine/make_engine.h"
 #include "engine/operation_scope.h"
+#include "engine/recorder.h"
 #include "engine/var_state.h"
 
 namespace heddle {
@@ -23,9 +24,13 @@ std::uint64_t next_engine_id() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-/// A wait inside an operation could wait for that operation itself. `describe` tells for what.
+/// A wait inside an operation could wait for that operation itself, and one in a script that is
+/// recorded for what has not been pushed. `describe` tells for what.
 template <class Describe>
-void check_not_inside(std::string_view call, Describe&& describe) {
+void check_may_wait(std::string_view call, const EngineCore& engine, Describe&& describe) {
+  if (Recorder::of(engine) != nullptr) {
+    Recorder::check_not_recording(call, engine, ", would wait for " + describe());
+  }
   const OperationScope* scope = OperationScope::current();
   if (scope == nullptr) return;
   throw ReentrantWait("[" + std::string(call) + "] called inside operation '" +
@@ -50,6 +55,14 @@ void check_lane(std::string_view call, Lane lane) {
   throw std::invalid_argument("[" + std::string(call) + "] lane is " +
                               std::to_string(static_cast<int>(lane)) +
                               ", expected one of the enumeration");
+}
+
+/// Pushes the submission, or records it and returns 0.
+std::uint64_t submit(EngineCore& engine, Submission&& submission) {
+  Recorder* const recorder = Recorder::of(engine);
+  if (recorder == nullptr) return engine.submit(std::move(submission));
+  recorder->capture(submission);
+  return 0;
 }
 
 std::string everything() { return "all pending operations"; }
@@ -79,7 +92,7 @@ void refuse_null(const char* call) {
 }  // namespace detail
 
 using detail::check_lane;
-using detail::check_not_inside;
+using detail::check_may_wait;
 using detail::everything;
 using detail::Submission;
 
@@ -93,9 +106,9 @@ Engine::Engine(const EngineOptions& options) : core_(detail::make_engine(options
 Engine::~Engine() {
   // In a forked child its threads do not exist and its locks may be held; after an abandoning
   // shutdown its threads still run. Either way everything must stay as it is.
-  if (detail::in_forked_child(core_->process()) || !core_->close()) {
-    detail::keep_for_ever(std::move(core_));
-  }
+  const bool stays = detail::in_forked_child(core_->process()) || !core_->close();
+  core_->retire();
+  if (stays) detail::keep_for_ever(std::move(core_));
 }
 
 detail::EngineCore& Engine::core() const {
@@ -108,6 +121,7 @@ Var Engine::new_variable(std::string_view name) { return core().new_variable(nam
 void Engine::delete_variable(Var var, UniqueFunction<void()> last, const PushOptions& given) {
   detail::EngineCore& engine = core();
   check_lane("Engine::delete_variable", given.lane);
+  detail::Recorder::check_not_recording("Engine::delete_variable", engine);
   PushOptions options = given;
   if (options.name.empty()) options.name = "delete_variable";
   options.cancel = {};  // what is deleted must be given back
@@ -125,9 +139,9 @@ void Engine::delete_variable(Var var, UniqueFunction<void()> last, const PushOpt
 void Engine::clear_error(const Var& var) {
   detail::EngineCore& engine = core();
   const PushOptions options{.name = "clear_error"};
-  engine.submit({.mutates = std::span<const Var>(&var, 1),
-                 .options = &options,
-                 .kind = Submission::Kind::kClear});
+  detail::submit(engine, {.mutates = std::span<const Var>(&var, 1),
+                          .options = &options,
+                          .kind = Submission::Kind::kClear});
 }
 
 std::uint64_t Engine::push_task(detail::Task&& task, VarList reads, VarList mutates,
@@ -135,11 +149,11 @@ std::uint64_t Engine::push_task(detail::Task&& task, VarList reads, VarList muta
   detail::EngineCore& engine = core();
   if (!task) detail::refuse_null("Engine::push");
   check_lane("Engine::push", options.lane);
-  return engine.submit({.task = &task,
-                        .reads = reads,
-                        .mutates = mutates,
-                        .options = &options,
-                        .priority = options.priority});
+  return detail::submit(engine, {.task = &task,
+                                 .reads = reads,
+                                 .mutates = mutates,
+                                 .options = &options,
+                                 .priority = options.priority});
 }
 
 std::uint64_t Engine::push_async_task(detail::AsyncTask&& task, VarList reads, VarList mutates,
@@ -147,15 +161,18 @@ std::uint64_t Engine::push_async_task(detail::AsyncTask&& task, VarList reads, V
   detail::EngineCore& engine = core();
   if (!task) detail::refuse_null("Engine::push_async");
   check_lane("Engine::push_async", options.lane);
-  return engine.submit({.async_task = &task,
-                        .reads = reads,
-                        .mutates = mutates,
-                        .options = &options,
-                        .priority = options.priority});
+  return detail::submit(engine, {.async_task = &task,
+                                 .reads = reads,
+                                 .mutates = mutates,
+                                 .options = &options,
+                                 .priority = options.priority});
 }
 
-Engine::Admission::Admission(Engine& engine)
-    : engine_(engine), granted_(engine.core().try_admit()) {}
+Engine::Admission::Admission(Engine& engine) : engine_(engine), granted_(false) {
+  detail::EngineCore& core = engine.core();
+  detail::Recorder::check_not_recording("Engine::try_push", core);
+  granted_ = core.try_admit();
+}
 
 Engine::Admission::~Admission() {
   if (granted_) engine_.core_->cancel_admission();
@@ -175,28 +192,38 @@ std::uint64_t Engine::push_admitted(Admission& admission, detail::Task&& task, V
 
 void Engine::wait_for_var(const Var& var) {
   detail::EngineCore& engine = core();
-  check_not_inside("Engine::wait_for_var", [&] { return engine.describe_writer(var.state_); });
+  check_may_wait("Engine::wait_for_var", engine,
+                 [&] { return engine.describe_writer(var.state_); });
   engine.wait_for_var(var.state_, /*reads_too=*/false);
 }
 
 void Engine::wait_for_var_unused(const Var& var) {
   detail::EngineCore& engine = core();
-  check_not_inside("Engine::wait_for_var_unused",
-                   [&] { return engine.describe_writer(var.state_); });
+  check_may_wait("Engine::wait_for_var_unused", engine,
+                 [&] { return engine.describe_writer(var.state_); });
   engine.wait_for_var(var.state_, /*reads_too=*/true);
 }
 
 void Engine::wait_for_all() {
   detail::EngineCore& engine = core();
-  check_not_inside("Engine::wait_for_all", everything);
+  check_may_wait("Engine::wait_for_all", engine, everything);
   engine.wait_for_all();
 }
 
 std::uint64_t Engine::version(const Var& var) const { return core().version(var.state_); }
 
+Recording Engine::record(UniqueFunction<void()> fn) {
+  detail::EngineCore& engine = core();
+  if (!fn) detail::refuse_null("Engine::record");
+  detail::Recorder::check_not_recording("Engine::record", engine);
+  detail::Recorder recorder(engine);
+  fn();
+  return Recording(recorder.finish().release());
+}
+
 ShutdownReport Engine::shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) {
   detail::EngineCore& engine = core();
-  check_not_inside("Engine::shutdown", everything);
+  check_may_wait("Engine::shutdown", engine, everything);
   return engine.shutdown(mode, deadline);
 }
 

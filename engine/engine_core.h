@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -12,6 +13,9 @@
 #include "engine/fork.h"
 
 namespace heddle::detail {
+
+class LaneQueue;
+class ProgramRun;
 
 /// A push with its callable in one of its two forms. Refers to what its caller holds.
 struct Submission {
@@ -35,6 +39,13 @@ struct Submission {
   Kind kind = Kind::kRun;
   Admission admission = Admission::kBlock;
   std::int64_t pushed_at = 0;  ///< if traced
+};
+
+/// Where a submission goes; engines without threads leave it as it is.
+struct Route {
+  LaneQueue* queue = nullptr;
+  std::uint16_t flags = 0;  ///< of the operation
+  bool has_extras = false;  ///< the operation needs its OperationExtras
 };
 
 /// What an engine kind implements. Engine checks its arguments and the process and forwards here;
@@ -64,6 +75,13 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
   /// std::invalid_argument if a variable is not usable, then with an admission given back.
   virtual std::uint64_t submit(Submission&& submission) = 0;
 
+  /// Throws what submit() would throw for the arguments of `submission`, which is to be recorded,
+  /// and says where it will go.
+  virtual Route inspect(const Submission& submission) = 0;
+  /// As submit() for every operation of `run`, which is not empty, with one admission for all and
+  /// sequence numbers that follow each other. Returns the first. Throws with nothing pushed.
+  virtual std::uint64_t submit_block(ProgramRun& run) = 0;
+
   virtual void wait_for_var(VarState* var, bool reads_too) = 0;
   virtual void wait_for_all() = 0;
   virtual std::uint64_t version(VarState* var) const = 0;
@@ -83,11 +101,15 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
   /// enough, no further operation is started.
   virtual void finish_at_exit(std::chrono::milliseconds limit) = 0;
 
- protected:
+  /// The Engine is gone, and this object is there for completions only.
+  bool is_retired() const { return retired_.load(); }
+  void retire() { retired_.store(true); }
+
   /// A new handle.
   static Var handle(VarState* state);
 
  private:
+  std::atomic<bool> retired_{false};
   const std::uint64_t id_;
   const ProcessMark process_;
   const EngineOptions options_;

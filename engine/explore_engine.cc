@@ -76,13 +76,45 @@ std::uint64_t ExploreEngine::submit(Submission&& submission) {
     throw;
   }
   const std::uint64_t sequence = operation->pushed.sequence;
+  enqueue(std::move(operation), parent);
+  changed_.notify_all();
+  return sequence;
+}
+
+void ExploreEngine::enqueue(std::unique_ptr<ExploreOperation> operation,
+                            const OperationScope* parent) {
   operation->generation =
       parent != nullptr ? pending_.at(parent->sequence())->generation : newest_generation_;
   ++generations_[operation->generation];
   schedule_.push(*operation);
+  const std::uint64_t sequence = operation->sequence;
   pending_.emplace_hint(pending_.end(), sequence, std::move(operation));
+}
+
+Route ExploreEngine::inspect(const Submission& submission) {
+  const Lock lock(mutex_);
+  check(submission);
+  return {};
+}
+
+std::uint64_t ExploreEngine::submit_block(ProgramRun& run) {
+  const OperationScope* const parent = OperationScope::of(*this);
+  Lock lock(mutex_);
+  take_place(lock, Submission::Admission::kBlock);
+  std::vector<PlainOperation> operations;
+  try {
+    operations = adopt_block(run);
+  } catch (...) {
+    give_place_back();
+    throw;
+  }
+  places_ += operations.size() - 1;
+  const std::uint64_t first = operations.front().sequence;
+  for (PlainOperation& operation : operations) {
+    enqueue(std::make_unique<ExploreOperation>(std::move(operation)), parent);
+  }
   changed_.notify_all();
-  return sequence;
+  return first;
 }
 
 bool ExploreEngine::drive(Lock& lock, const std::function<bool()>& is_over,

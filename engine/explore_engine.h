@@ -16,6 +16,8 @@
 
 namespace heddle::detail {
 
+class OperationScope;
+
 /// Runs operations one after the other in an order that the seed chooses, to find programs whose
 /// result depends on the order of operations that do not conflict, and engines that break the order
 /// of those that do.
@@ -55,6 +57,8 @@ class ExploreEngine final : public PlainEngine {
   bool try_admit() override;
   void cancel_admission() override;
   std::uint64_t submit(Submission&& submission) override;
+  Route inspect(const Submission& submission) override;
+  std::uint64_t submit_block(ProgramRun& run) override;
   void wait_for_var(VarState* var, bool reads_too) override;
   void wait_for_all() override;
   std::uint64_t version(VarState* var) const override;
@@ -80,6 +84,8 @@ class ExploreEngine final : public PlainEngine {
   bool has_place() const { return places_ < options().max_pending; }
   /// Takes a place among the pending operations, as `admission` says; kAdmitted has one.
   void take_place(Lock& lock, Submission::Admission admission);
+  /// Puts an operation that has its place and its number into the schedule.
+  void enqueue(std::unique_ptr<ExploreOperation> operation, const OperationScope* parent);
   /// Runs operations until `is_over`. False if the deadline came first.
   bool drive(Lock& lock, const std::function<bool()>& is_over,
              Clock::time_point deadline = Clock::time_point::max());

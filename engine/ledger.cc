@@ -3,45 +3,18 @@
 #include <utility>
 
 #include "engine/base/prefetch.h"
+#include "engine/ledger_turn.h"
 #include "engine/operation_scope.h"
 #include "engine/stop.h"
 
 namespace heddle::detail {
 namespace {
 
-/// How many operations ahead of their use unused ones are fetched.
-constexpr std::size_t kAhead = 4;
-
-/// Pushes after which the pusher takes note of what is posted: rarely enough to find several.
-constexpr std::uint32_t kCollectEvery = 16;
-
 std::string_view call_name(const Submission& submission) {
   return submission.kind == Submission::Kind::kRun ? "Engine::push" : submission.options->name;
 }
 
 }  // namespace
-
-/// Holds the lock, and tells those who wait for pending operations to become few.
-class Ledger::Turn {
- public:
-  explicit Turn(Ledger& ledger) : ledger_(ledger) { ledger_.lock_.lock(); }
-  ~Turn() {
-    const bool tells = ledger_.limit_.worth_telling();
-    if (ledger_.tracker_.has_dropped()) {
-      // An exception may do anything when it is destroyed, which is not done under the lock.
-      const std::vector<FailurePtr> dropped = ledger_.tracker_.take_dropped();
-      ledger_.lock_.unlock();
-    } else {
-      ledger_.lock_.unlock();
-    }
-    if (tells) ledger_.limit_.tell();
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
- private:
-  Ledger& ledger_;
-};
 
 Ledger::Ledger(const EngineCore& engine, std::size_t max_pending)
     : engine_(engine), limit_(max_pending) {}
@@ -92,7 +65,12 @@ void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
   op.extras->pushed_at = submission.pushed_at;
 }
 
-void Ledger::check(const Submission& submission) const {
+void Ledger::check(const Submission& submission) {
+  const std::lock_guard lock(lock_);
+  check_locked(submission);
+}
+
+void Ledger::check_locked(const Submission& submission) const {
   const auto check_list = [&](const VarList& list) {
     for (std::size_t i = 0; i < list.size(); ++i) {
       if (!is_usable(list[i], engine_.id())) {
@@ -104,9 +82,11 @@ void Ledger::check(const Submission& submission) const {
   check_list(submission.reads);
 }
 
-/// For who has no place yet.
-bool Ledger::has_room(ReadyList& ready) {
-  if (limit_.stopped() || limit_.has_line()) return false;
+/// Whether what asks for `admission` may be pushed now. Throws EngineStopped.
+bool Ledger::has_place(Submission::Admission admission, ReadyList& ready) {
+  if (admission != Submission::Admission::kBlock) return true;
+  if (limit_.stopped()) throw_stopped();
+  if (limit_.has_line()) return false;
   if (!limit_.has_room()) collect_locked(ready);
   return limit_.has_room();
 }
@@ -116,11 +96,9 @@ std::optional<std::uint64_t> Ledger::push(Submission& submission, const Route& r
   using Admission = Submission::Admission;
   const OperationScope* const parent = OperationScope::of(engine_);
   const Turn turn(*this);
-  check(submission);
-  if (submission.admission == Admission::kBlock && !has_room(ready)) {
-    if (limit_.stopped()) throw_stopped();
-    return std::nullopt;
-  }
+  wait_for_block();
+  check_locked(submission);
+  if (!has_place(submission.admission, ready)) return std::nullopt;
   if (unused_.empty() || ++pushes_ % kCollectEvery == 0) collect_locked(ready);
   if (unused_.empty()) add_slab();
   Operation& op = *unused_.back();

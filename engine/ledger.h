@@ -18,11 +18,15 @@
 
 namespace heddle::detail {
 
-/// Where a submission goes.
-struct Route {
-  LaneQueue* queue = nullptr;
-  std::uint16_t flags = 0;  ///< of the operation
-  bool has_extras = false;  ///< the operation needs its OperationExtras
+/// A run of a recording whose operations are being pushed. Lives on the stack of its pusher.
+struct Block {
+  ProgramRun& run;
+  Submission::Admission admission;
+  std::int64_t pushed_at = 0;  ///< if traced
+
+  // Of the ledger.
+  std::size_t next = 0;     ///< how many are pushed
+  std::uint64_t first = 0;  ///< the sequence number of the first
 };
 
 /// The book that an engine keeps of its operations: one lock, and everything that it guards.
@@ -45,6 +49,9 @@ struct Route {
 ///  - A worker looks into its mailbox before it sleeps, and before it runs what an announced
 ///    generation does not cover, so nothing stays posted longer than other operations of the
 ///    same wait take.
+///  - While a block is open nothing else is pushed, so its operations have numbers that follow each
+///    other. It stays open for as long as it takes to push them, in pieces, between which its
+///    pusher lets go of the lock but runs no callable, which might push.
 ///  - Operations that conflict are never posted together, as the later one starts when the
 ///    earlier one has been taken note of; so the order among mailboxes does not matter. What
 ///    runs on a stream, where that does not hold, is never posted.
@@ -65,6 +72,14 @@ class Ledger {
   /// ones and the submission is neither forced nor admitted. Throws EngineStopped and
   /// std::invalid_argument.
   std::optional<std::uint64_t> push(Submission& submission, const Route& route, ReadyList& ready);
+  /// Throws what push() would throw for the variables of the submission.
+  void check(const Submission& submission);
+
+  enum class Pushed : std::uint8_t { kNone, kSome, kAll };
+  /// Pushes the next operations of `block`; the first call opens it, the last one closes it. Call
+  /// it until all are pushed, and meanwhile run nothing. None, with nothing changed, if there is
+  /// no place as for push(). The first call throws as push() does, then with nothing pushed.
+  Pushed push_some(Block& block, ReadyList& ready);
   /// Takes a place among the pending operations: if there is one and pushes are not stopped, or
   /// anyway.
   bool try_admit(ReadyList& ready, bool forced);
@@ -127,12 +142,20 @@ class Ledger {
  private:
   /// Operations that are allocated together.
   static constexpr std::size_t kSlab = 64;
+  /// Pushes after which the pusher takes note of what is posted: rarely enough to find several.
+  static constexpr std::uint32_t kCollectEvery = 16;
+  /// How many operations ahead of their use unused ones are fetched.
+  static constexpr std::size_t kAhead = 4;
 
   class Turn;
 
-  void check(const Submission& submission) const;
-  bool has_room(ReadyList& ready);
+  void check_locked(const Submission& submission) const;
   void add_slab();
+  bool has_place(Submission::Admission admission, ReadyList& ready);
+  /// Until no block is open; lets go of the lock meanwhile.
+  void wait_for_block();
+  bool open(Block& block, ReadyList& ready);
+  void reserve_operations(const Block& block);
   static void make_room(Operation& op, const Submission& submission);
   static void fill(Operation& op, Submission& submission, const Route& route);
   void collect_locked(ReadyList& ready);
@@ -144,6 +167,8 @@ class Ledger {
   std::uint64_t last_sequence_ = 0;
   std::uint32_t pushes_ = 0;
   bool stopped_ = false;
+  bool is_block_open_ = false;
+  std::vector<Operation*> block_;  ///< the operations for an open block
   std::vector<Operation*> unused_;
   std::vector<std::unique_ptr<Mailbox>> mailboxes_;
   Tracker tracker_;

@@ -72,6 +72,23 @@ std::uint64_t NaiveEngine::submit(Submission&& submission) {
   return sequence;
 }
 
+Route NaiveEngine::inspect(const Submission& submission) {
+  const std::unique_lock turn = take_turn();
+  check(submission);
+  return {};
+}
+
+std::uint64_t NaiveEngine::submit_block(ProgramRun& run) {
+  try_admit();
+  const std::unique_lock turn = take_turn();
+  std::vector<PlainOperation> operations = adopt_block(run);
+  const std::uint64_t first = operations.front().sequence;
+  // All are pushed before the first runs: what that pushes has its place behind them.
+  for (PlainOperation& operation : operations) deferred_.push_back(std::move(operation));
+  if (turn.owns_lock()) run_deferred();
+  return first;
+}
+
 void NaiveEngine::run(PlainOperation operation) {
   if (tracing()) operation.ready_at = operation.started_at = now_ns();
   const FailurePtr skipped = skip_reason(operation);

@@ -31,7 +31,7 @@ class PendingLimit {
 
   // Under the owner's lock.
   bool has_room() const { return pending_ < limit_; }
-  void take() { ++pending_; }
+  void take(std::size_t count = 1) { pending_ += count; }
   void give_back() { --pending_; }
   std::size_t pending() const { return pending_; }
   /// True if tell() should be called, without the lock.

@@ -5,6 +5,7 @@
 
 #include "engine/async_state.h"
 #include "engine/operation_scope.h"
+#include "engine/recorded_program.h"
 #include "engine/stop.h"
 #include "engine/var_state.h"
 
@@ -27,12 +28,16 @@ std::vector<AccessCheck::Declared> declared_by(const PlainOperation& operation) 
 PlainEngine::PlainEngine(const EngineOptions& options)
     : EngineCore(options), trace_(options.trace) {}
 
-PlainOperation PlainEngine::adopt(const Submission& submission) {
+void PlainEngine::check(const Submission& submission) const {
   const std::string_view call =
       submission.kind == Submission::Kind::kRun ? "Engine::push" : submission.options->name;
   for (const VarList& list : {submission.reads, submission.mutates}) {
     for (std::size_t i = 0; i < list.size(); ++i) check_usable(list[i], id(), call);
   }
+}
+
+PlainOperation PlainEngine::adopt(const Submission& submission) {
+  check(submission);
   PlainOperation operation;
   for (std::size_t i = 0; i < submission.mutates.size(); ++i) {
     Var var = handle(submission.mutates[i]);
@@ -54,6 +59,23 @@ PlainOperation PlainEngine::adopt(const Submission& submission) {
   operation.sequence = ++last_sequence_;
   if (operation.kind == Submission::Kind::kDelete) submission.mutates[0]->deleted = true;
   return operation;
+}
+
+std::vector<PlainOperation> PlainEngine::adopt_block(ProgramRun& run) {
+  for (const VarState* const var : run.variables()) check_usable(var, id(), "Recording::run");
+  const std::uint64_t before = last_sequence_;
+  try {
+    std::vector<PlainOperation> operations;
+    operations.reserve(run.size());
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      operations.push_back(
+          run.submit(i, [this](const Submission& submission) { return adopt(submission); }));
+    }
+    return operations;
+  } catch (...) {
+    last_sequence_ = before;
+    throw;
+  }
 }
 
 FailurePtr PlainEngine::skip_reason(const PlainOperation& operation) const {

@@ -57,9 +57,13 @@ class PlainEngine : public EngineCore {
 
   explicit PlainEngine(const EngineOptions& options);
 
+  /// Throws std::invalid_argument if a variable is not usable.
+  void check(const Submission& submission) const;
   /// Takes the next sequence number. Throws std::invalid_argument, with `submission` as it was,
   /// if a variable is not usable.
   PlainOperation adopt(const Submission& submission);
+  /// adopt() for all operations of a run, or for none.
+  std::vector<PlainOperation> adopt_block(ProgramRun& run);
   std::uint64_t last_sequence() const { return last_sequence_; }
 
   /// Why `operation`, whose turn it is, must not run: poison that it meets, or cancellation. Null:

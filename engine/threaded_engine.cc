@@ -106,6 +106,50 @@ std::uint64_t ThreadedEngine::submit(Submission&& submission) {
   }
 }
 
+Route ThreadedEngine::inspect(const Submission& submission) {
+  ledger_.check(submission);
+  return route(submission);
+}
+
+std::uint64_t ThreadedEngine::submit_block(ProgramRun& run) {
+  using Admission = Submission::Admission;
+  const bool inside = OperationScope::current() != nullptr;
+  Block block{.run = run,
+              .admission = inside ? Admission::kForced : Admission::kBlock,
+              .pushed_at = tracing() ? now_ns() : 0};
+  Ready ready(*this);
+  try {
+    for (;;) {
+      switch (ledger_.push_some(block, ready.list)) {
+        case Ledger::Pushed::kAll:
+          return block.first;
+        case Ledger::Pushed::kSome:
+          dispatch_to_workers(ready.list);
+          break;
+        case Ledger::Pushed::kNone:
+          dispatch(ready.list);
+          wait_for_room();
+          block.admission = Admission::kAdmitted;
+          break;
+      }
+    }
+  } catch (...) {
+    if (block.admission == Admission::kAdmitted) ledger_.give_back_place();
+    throw;
+  }
+}
+
+void ThreadedEngine::dispatch_to_workers(ReadyList& ready) {
+  ReadyList now;
+  ReadyList later;
+  while (Operation* const op = ready.pop()) {
+    const bool for_worker = op->queue != nullptr && !op->queue->is_stream();
+    (for_worker ? now : later).push(*op);
+  }
+  dispatch(now);
+  ready = later;
+}
+
 void ThreadedEngine::wait_for_room() {
   ledger_.limit().wait_for_room([this] {
     Ready ready(*this);

@@ -34,6 +34,8 @@ class ThreadedEngine final : public EngineCore {
   bool try_admit() override;
   void cancel_admission() override { ledger_.give_back_place(); }
   std::uint64_t submit(Submission&& submission) override;
+  Route inspect(const Submission& submission) override;
+  std::uint64_t submit_block(ProgramRun& run) override;
   void wait_for_var(VarState* var, bool reads_too) override;
   void wait_for_all() override;
   std::uint64_t version(VarState* var) const override;
@@ -80,6 +82,8 @@ class ThreadedEngine final : public EngineCore {
 
   Route route(const Submission& submission);
   void wait_for_room();
+  /// Dispatches the operations that workers run, and leaves the others in `ready`.
+  void dispatch_to_workers(ReadyList& ready);
   void wait(Waiter& waiter, bool for_var);
   /// execute(), where there is more to do than to call it.
   void execute_unusual(Operation& op, RunContext& context, OperationScope& scope);

@@ -11,6 +11,7 @@
 
 #include "engine/base/block_cache.h"
 #include "engine/operation_scope.h"
+#include "engine/recorder.h"
 #include "ndarray/copy.h"
 #include "ndarray/storage.h"
 
@@ -49,7 +50,15 @@ NDArray NDArray::from_bytes(std::span<const std::byte> bytes, Shape shape, Devic
                        shape.str() + ": expected " + std::to_string(shape.size()));
   }
   NDArray array(std::move(shape), device, dtype);
-  if (array.storage_->host_accessible()) {
+  if (array.storage_->host_accessible() && detail::Recorder::of(Engine::get()) != nullptr) {
+    // Each run writes the values: others of the script may change the array in place.
+    const auto kept = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
+    Engine::get().push(
+        [array, kept] {
+          if (!kept->empty()) std::memcpy(array.storage_->open(), kept->data(), kept->size());
+        },
+        {}, {array.var()}, {.device = device, .name = "from", .overwrites = true});
+  } else if (array.storage_->host_accessible()) {
     // Nobody else has the array yet, so it may be written here; the operation makes it a write.
     if (!bytes.empty()) std::memcpy(array.storage_->open(), bytes.data(), bytes.size());
     Engine::get().push([] {}, {}, {array.var()},
@@ -199,8 +208,12 @@ void NDArray::read_bytes(std::span<std::byte> bytes) const {
   if (bytes.size() != count_bytes(shape_, dtype_)) {
     refuse("item", "shape " + shape_.str() + ": expected one element");
   }
-  // Inside an operation the wait throws, before a copy is pushed in vain.
-  if (detail::OperationScope::current() != nullptr) wait_to_read();
+  // Inside an operation, or a script that is recorded, the wait throws: before a copy is pushed in
+  // vain.
+  if (detail::OperationScope::current() != nullptr ||
+      detail::Recorder::of(Engine::get()) != nullptr) {
+    wait_to_read();
+  }
   const NDArray host = storage_->host_accessible() ? *this : to(Device::cpu());
   host.wait_to_read();
   if (!bytes.empty()) std::memcpy(bytes.data(), host.raw_data(detail::Touch::kRead), bytes.size());

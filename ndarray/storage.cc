@@ -9,6 +9,7 @@
 #include "engine/access_check.h"
 #include "engine/device/backend.h"
 #include "engine/operation_scope.h"
+#include "engine/recorder.h"
 
 namespace heddle::detail {
 
@@ -29,6 +30,8 @@ void Storage::give_back() noexcept {
   const auto deallocate = [&backend = backend_, block, bytes = bytes_] {
     backend.deallocate(block, bytes);
   };
+  // Nothing recorded refers to the block, else it would keep the storage: it goes now.
+  const PauseRecording pause;
   try {
     Engine::get().delete_variable(std::move(var_), deallocate, {.name = "free", .brief = true});
   } catch (const EngineStopped&) {

@@ -1,5 +1,6 @@
 #include "heddle/random.h"
 
+#include <bit>
 #include <cmath>
 #include <map>
 #include <mutex>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/recorder.h"
 #include "ops/invoke.h"
 #include "ops/kernels.h"
 #include "ops/random_kernels.h"
@@ -23,8 +25,8 @@ namespace {
 /// Thread safety: every member may be called from any thread.
 /// Invariants: a device without an entry stands at block 0 of the common seed.
 ///
-/// A draw takes its range of blocks here, when it is pushed; nothing it computes depends on another
-/// draw, so draws share no variable and may overlap.
+/// A draw takes its range of blocks here, when it is pushed, and a recorded one in each run;
+/// nothing it computes depends on another draw, so draws share no variable and may overlap.
 class Generators {
  public:
   void seed(std::uint64_t seed) {
@@ -72,13 +74,26 @@ Generators& generators() {
   return *instance;
 }
 
+/// Pushes kernel(start) with the start of the blocks for n elements.
+template <class Kernel>
+void launch_draw(std::string_view op, Device device, std::int64_t n, const NDArray& out,
+                 bool overwrites, Kernel kernel) {
+  detail::push_reserving(
+      Engine::get(),
+      [device, n] { return std::bit_cast<detail::Reserved>(generators().reserve(device, n)); },
+      [kernel = std::move(kernel)](const detail::Reserved& reserved) {
+        kernel(std::bit_cast<PhiloxPosition>(reserved));
+      },
+      {}, {out.var()}, {.device = device, .name = op, .overwrites = overwrites});
+}
+
 /// A new array, and kernel(start, pointer to its elements, their number) pushed to fill it.
 template <class T, class Kernel>
 NDArray draw(std::string_view op, Shape shape, Device device, Kernel kernel) {
   NDArray out = make_output(std::move(shape), device, dtype_of<T>);
-  const PhiloxPosition start = generators().reserve(device, out.size());
-  launch(op, device, {}, {out.var()},
-         [kernel, start, out] { kernel(start, out.data<T>(), out.size()); });
+  launch_draw(
+      op, device, out.size(), out, /*overwrites=*/true,
+      [kernel, out](const PhiloxPosition& start) { kernel(start, out.data<T>(), out.size()); });
   return out;
 }
 
@@ -98,9 +113,13 @@ void expect_finite(std::string_view op, std::string_view argument, double value)
 
 namespace random {
 
-void seed(std::uint64_t seed) { ops::generators().seed(seed); }
+void seed(std::uint64_t seed) {
+  detail::do_or_record([seed] { ops::generators().seed(seed); });
+}
 
-void seed(std::uint64_t seed, Device device) { ops::generators().seed(seed, device); }
+void seed(std::uint64_t seed, Device device) {
+  detail::do_or_record([seed, device] { ops::generators().seed(seed, device); });
+}
 
 NDArray uniform(double low, double high, Shape shape, Device device) {
   ops::expect_finite("uniform", "low", low);
@@ -169,14 +188,14 @@ void shuffle(const NDArray& x) {
   if (x.ndim() == 0) ops::refuse("shuffle", "shape (): expected at least 1 dimension");
   ops::expect_cpu_kernels("shuffle", x.device());
   const std::int64_t rows = x.shape()[0];
-  const ops::PhiloxPosition start = ops::generators().reserve(x.device(), rows);
-  ops::launch_in_place("shuffle", x.device(), {}, {x.var()}, [x, rows, start] {
+  const auto permute = [x, rows](const ops::PhiloxPosition& start) {
     std::vector<std::int64_t> order(static_cast<std::size_t>(rows));
     ops::draw_permutation(start, order.data(), rows);
     const std::size_t bytes = static_cast<std::size_t>(x.size()) * dtype_size(x.dtype());
     ops::permute_rows(static_cast<std::byte*>(ops::address(x)),
                       rows == 0 ? 0 : bytes / static_cast<std::size_t>(rows), order.data(), rows);
-  });
+  };
+  ops::launch_draw("shuffle", x.device(), rows, x, /*overwrites=*/false, permute);
 }
 
 }  // namespace random

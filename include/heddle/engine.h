@@ -16,6 +16,7 @@
 #include "heddle/device.h"
 #include "heddle/error.h"
 #include "heddle/options.h"
+#include "heddle/recording.h"
 #include "heddle/trace.h"
 #include "heddle/unique_function.h"
 #include "heddle/var.h"
@@ -24,6 +25,7 @@ namespace heddle {
 
 namespace detail {
 class EngineCore;
+class Recorder;
 struct AsyncState;
 }  // namespace detail
 
@@ -173,6 +175,13 @@ class Engine {
   /// until it is written again.
   void clear_error(const Var& var);
 
+  /// Calls `fn` on this thread and captures the operations that it pushes to this engine, by push,
+  /// push_async and clear_error, instead of running them. Their pushes return 0 and check their
+  /// arguments as ever. Waits, try_push, delete_variable, shutdown, record and Recording::run on
+  /// this engine throw Error there. What other threads and running operations push is not captured.
+  /// If `fn` throws, nothing is recorded and the exception is thrown here.
+  Recording record(UniqueFunction<void()> fn);
+
   /// Ends the engine: no further pushes from outside operations. Returns at the deadline at the
   /// latest, then with operations abandoned. Waiters of cancelled work get EngineStopped. Blocks.
   ShutdownReport shutdown(ShutdownMode mode = ShutdownMode::kDrain,
@@ -207,6 +216,7 @@ class Engine {
   std::uint64_t push_admitted(Admission& admission, detail::Task&& task, VarList reads,
                               VarList mutates, const PushOptions& options);
 
+  friend class detail::Recorder;
   detail::EngineCore& core() const;  // throws ForkedChild
 
   std::shared_ptr<detail::EngineCore> core_;

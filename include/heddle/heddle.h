@@ -13,6 +13,7 @@
 #include "heddle/ops.h"
 #include "heddle/options.h"
 #include "heddle/random.h"
+#include "heddle/recording.h"
 #include "heddle/sample.h"
 #include "heddle/scalar.h"
 #include "heddle/shape.h"

@@ -27,6 +27,7 @@ PUBLIC_HEADERS = {
     "engine": "engine",
     "error": "engine",
     "options": "engine",
+    "recording": "engine",
     "trace": "engine",
     "unique_function": "engine",
     "var": "engine",

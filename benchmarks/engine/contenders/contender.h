@@ -32,6 +32,12 @@ struct Moments {
   std::function<void()> after_pushes = {};
 };
 
+/// How a program is run again.
+enum class Again {
+  kPushed,  ///< it is pushed anew each time
+  kKept,    ///< it was recorded, or its graph was built, before the time begins
+};
+
 /// Pushes one operation and waits for it, so many times.
 struct RoundTrips {
   std::size_t count = 0;
@@ -62,6 +68,12 @@ class Contender {
   /// The same, but nothing runs before the last push has returned. Needs can_hold().
   virtual Times run_held(const Body& /*body*/, const Moments& /*moments*/) {
     throw std::logic_error("this contender cannot hold operations back");
+  }
+  virtual bool can_repeat(Again /*how*/) const { return false; }
+  /// Runs the prepared program so many times, with waits between them only where the runtime needs
+  /// them. Needs can_repeat(how).
+  virtual Times repeat(const Body& /*body*/, Again /*how*/, int /*times*/) {
+    throw std::logic_error("this contender cannot run a program again");
   }
   /// Pushes the first operation of the prepared program, and waits for it, again and again.
   virtual std::vector<std::chrono::nanoseconds> round_trips(const Body& body,

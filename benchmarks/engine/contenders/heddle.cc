@@ -77,6 +77,27 @@ class Heddle final : public Contender {
         *program_, moments, [&](std::size_t i) { push(i, body); }, wait);
   }
 
+  bool can_repeat(Again /*how*/) const override { return true; }
+
+  Times repeat(const Body& body, Again how, int times) override {
+    const auto push_all = [&] {
+      for (std::size_t i = 0; i < arguments_.size(); ++i) push(i, body);
+    };
+    ::heddle::Recording recording;
+    if (how == Again::kKept) recording = engine_.record(push_all);
+    const Clock::time_point begin = Clock::now();
+    for (int i = 0; i < times; ++i) {
+      if (how == Again::kKept) {
+        recording.run();
+      } else {
+        push_all();
+      }
+    }
+    const std::chrono::nanoseconds submit = Clock::now() - begin;
+    engine_.wait_for_all();
+    return {submit, Clock::now() - begin};
+  }
+
   std::vector<std::chrono::nanoseconds> round_trips(const Body& body,
                                                     const RoundTrips& trips) override {
     return time_round_trips(trips, [&] {

@@ -13,6 +13,7 @@ constexpr Question kQuestions[] = {
     {"variables", "what the number of variables does to throughput", variables},
     {"pending", "what the number of pending operations does to it", pending},
     {"workers", "what the number of workers does to it", workers},
+    {"replay", "what an operation costs that was pushed before", replay},
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ void grain(const Options& options, Sheet& sheet);
 void variables(const Options& options, Sheet& sheet);
 void pending(const Options& options, Sheet& sheet);
 void workers(const Options& options, Sheet& sheet);
+void replay(const Options& options, Sheet& sheet);
 
 struct Question {
   const char* name;

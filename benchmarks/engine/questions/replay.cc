@@ -1,0 +1,84 @@
+// What an operation of a list costs that is run again: recorded by heddle, pushed again by heddle,
+// or kept as a graph by another runtime. Once, and several times in a row; heddle does not wait
+// between the times.
+
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "programs/order_check.h"
+#include "questions/per_operation.h"
+#include "questions/questions.h"
+
+namespace bench::engine {
+namespace {
+
+struct Runner {
+  std::string name;
+  Contender* contender;
+  Again how;
+};
+
+std::vector<Runner> runners_of(Lineup& lineup) {
+  std::vector<Runner> runners;
+  for (const Lineup::Member& member : lineup.members()) {
+    Contender& contender = *member.contender;
+    if (contender.can_repeat(Again::kKept)) {
+      runners.push_back({member.name, &contender, Again::kKept});
+    }
+    if (contender.can_repeat(Again::kPushed)) {
+      runners.push_back({member.name + ", pushed again", &contender, Again::kPushed});
+    }
+  }
+  return runners;
+}
+
+void verify(const Program& program, const Runner& runner) {
+  OrderCheck check(program);
+  runner.contender->repeat(check.body(), runner.how, 1);
+  if (check.errors() == 0) return;
+  throw std::runtime_error(runner.name + ", " + program.name + ": operations out of order");
+}
+
+Race race(const Program& program, const std::vector<Runner>& runners, int runs, int times) {
+  constexpr std::chrono::milliseconds kPause{5};
+  Race results;
+  for (const Runner& runner : runners) {
+    results.push_back({runner.name, {}});
+    runner.contender->prepare(program);
+    verify(program, runner);
+  }
+  for (int run = 0; run < runs; ++run) {
+    for (std::size_t i = 0; i < runners.size(); ++i) {
+      std::this_thread::sleep_for(kPause);
+      results[i].runs.push_back(runners[i].contender->repeat({}, runners[i].how, times));
+    }
+  }
+  return results;
+}
+
+}  // namespace
+
+void replay(const Options& options, Sheet& sheet) {
+  Lineup lineup(options);
+  const std::vector<Runner> runners = runners_of(lineup);
+  for (const MakeProgram make : kPlainPrograms) {
+    const Program program = make(options.operations);
+    for (const int times : {1, 5}) {
+      std::string name = "replay: " + program.name;
+      if (times != 1) name += ", " + std::to_string(times) + " times";
+      if (!begins(options, name)) continue;
+      const Race result = race(program, runners, options.runs, times);
+      const auto each = [&](std::chrono::nanoseconds time) {
+        return per_operation(time, program) / times;
+      };
+      sheet.add(name, "ns per push", result,
+                [&](const Times& measured) { return each(measured.submit); });
+      sheet.add_with_ratios(name, "ns per operation", result,
+                            [&](const Times& measured) { return each(measured.total); });
+    }
+  }
+}
+
+}  // namespace bench::engine

@@ -1,0 +1,90 @@
+#include <algorithm>
+#include <thread>
+
+#include "engine/base/prefetch.h"
+#include "engine/ledger.h"
+#include "engine/ledger_turn.h"
+#include "engine/operation_scope.h"
+#include "engine/recorded_program.h"
+
+// How the ledger takes a whole run of a recording.
+
+namespace heddle::detail {
+namespace {
+
+/// Operations that are pushed before others, who end some, get the lock, and the workers get what
+/// has become ready.
+constexpr std::size_t kPiece = 64;
+
+}  // namespace
+
+void Ledger::wait_for_block() {
+  while (is_block_open_) {
+    lock_.unlock();
+    std::this_thread::yield();
+    lock_.lock();
+  }
+}
+
+/// All of the pushing that may throw.
+void Ledger::reserve_operations(const Block& block) {
+  const std::size_t count = block.run.size();
+  while (unused_.size() < count) add_slab();
+  // Taken from the back, as they were used last.
+  block_.assign(unused_.rbegin(), unused_.rbegin() + static_cast<std::ptrdiff_t>(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    if (block.run.route(i).has_extras) make_room(*block_[i], block.run.arguments(i));
+  }
+  unused_.resize(unused_.size() - count);
+}
+
+bool Ledger::open(Block& block, ReadyList& ready) {
+  const std::size_t count = block.run.size();
+  wait_for_block();
+  for (const VarState* const var : block.run.variables()) {
+    check_usable(var, engine_.id(), "Recording::run");
+  }
+  if (!has_place(block.admission, ready)) return false;
+  pushes_ += static_cast<std::uint32_t>(std::min<std::size_t>(count, kCollectEvery));
+  if (unused_.size() < count || pushes_ >= kCollectEvery) {
+    pushes_ = 0;
+    collect_locked(ready);
+  }
+  reserve_operations(block);
+  limit_.take(count - (block.admission == Submission::Admission::kAdmitted ? 1 : 0));
+  block.first = last_sequence_ + 1;
+  is_block_open_ = true;
+  return true;
+}
+
+Ledger::Pushed Ledger::push_some(Block& block, ReadyList& ready) {
+  const OperationScope* const parent = OperationScope::of(engine_);
+  const Turn turn(*this);
+  if (block.next == 0 && !open(block, ready)) return Pushed::kNone;
+  const std::size_t count = block_.size();
+  const std::size_t end = std::min(count, block.next + kPiece);
+  bool may_be_posted = false;  // what some of them wait for
+  for (; block.next < end; ++block.next) {
+    if (block.next + kAhead < count) {
+      base::prefetch_lines(block_[block.next + kAhead], Operation::kFirstLine,
+                           Operation::kAccessLine);
+    }
+    Operation& op = *block_[block.next];
+    block.run.submit(block.next, [&](Submission& submission) {
+      submission.pushed_at = block.pushed_at;
+      fill(op, submission, block.run.route(block.next));
+      op.sequence = ++last_sequence_;
+      op.generation = parent != nullptr ? parent->generation() : generations_.newest();
+      generations_.add(op.generation);
+      const Tracker::Held held = tracker_.push(op, submission.reads, submission.mutates);
+      if (held == Tracker::Held::kNot) ready.push(op);
+      may_be_posted = may_be_posted || held == Tracker::Held::kByOthers;
+    });
+  }
+  if (may_be_posted) collect_locked(ready);
+  if (end != count) return Pushed::kSome;
+  is_block_open_ = false;
+  return Pushed::kAll;
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/ledger.h"
+
+namespace heddle::detail {
+
+/// Holds the lock, and tells those who wait for pending operations to become few.
+class Ledger::Turn {
+ public:
+  explicit Turn(Ledger& ledger) : ledger_(ledger) { ledger_.lock_.lock(); }
+  ~Turn() {
+    const bool tells = ledger_.limit_.worth_telling();
+    if (ledger_.tracker_.has_dropped()) {
+      // An exception may do anything when it is destroyed, which is not done under the lock.
+      const std::vector<FailurePtr> dropped = ledger_.tracker_.take_dropped();
+      ledger_.lock_.unlock();
+    } else {
+      ledger_.lock_.unlock();
+    }
+    if (tells) ledger_.limit_.tell();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Ledger& ledger_;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,165 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/engine_core.h"
+
+namespace heddle::detail {
+
+/// What an operation takes from a source of numbers when it is pushed, and a recorded one anew for
+/// each run.
+using Reserved = std::array<std::uint64_t, 2>;
+/// A host action of a script that each run repeats, in program order: takes a reservation, or only
+/// changes something, as seeding does. Called by several threads at a time.
+using RunStep = UniqueFunction<Reserved()>;
+/// An operation that works with a reservation.
+using ReservingTask = UniqueFunction<void(RunContext&, const Reserved&)>;
+
+/// One captured push.
+struct RecordedOp {
+  static constexpr std::size_t kNoStep = static_cast<std::size_t>(-1);
+
+  std::variant<Task, AsyncTask, ReservingTask> call;  ///< an empty Task: there is nothing to call
+  std::size_t first_variable = 0;                     ///< of RecordedProgram's: mutated, then read
+  std::uint32_t mutates = 0;
+  std::uint32_t reads = 0;
+  std::size_t step = kNoStep;  ///< whose reservation it works with
+  PushOptions options;
+  std::string name;
+  int priority = 0;
+  Submission::Kind kind = Submission::Kind::kRun;
+  bool holds = false;  ///< see RecordedProgram
+  Route route;
+};
+
+/// What a Recording refers to: captured pushes, and what keeps their callables alive.
+///
+/// Thread safety: built by one thread; then nothing changes but the number of holders, and several
+/// threads may push runs of it.
+///
+/// Invariants:
+///  - An operation of one run that has a callable ends before the same one of the next run starts,
+///    so a callable is never called by two runs at a time: it mutates a variable; or it reads one
+///    that an operation of the program mutates, and that one's next run stands between the two; or
+///    else it is given a hidden variable to mutate, which nothing else names. All of that covers
+///    push_async, too, as an operation gives its variables to the next one only when its callable
+///    has returned and its completion has come. The hidden variable carries no poison on, as its
+///    only operation `overwrites` it.
+///  - The program lives while holders_ is not 0: it counts the handle, and for every run the
+///    operations that `hold`. These are those of which no later one with a callable needs
+///    something: when their callables have been called, or skipped, all others have been before. A
+///    holder is given back when its operation's callable is destroyed, so the last one destroys the
+///    captured callables inside an operation, or with the handle.
+class RecordedProgram {
+ public:
+  explicit RecordedProgram(EngineCore& engine) : engine_(engine.shared_from_this()) {}
+  RecordedProgram(const RecordedProgram&) = delete;
+  RecordedProgram& operator=(const RecordedProgram&) = delete;
+
+  // While it is built.
+  /// Names the variables of `op`, each once, and appends it.
+  void add(RecordedOp&& op, const Submission& submission);
+  /// Returns its index.
+  std::size_t add_step(RunStep step);
+  /// Nothing more will be added.
+  void finish();
+
+  /// As Recording::run().
+  std::uint64_t run();
+  std::size_t size() const { return ops_.size(); }
+
+  void hold(std::size_t count) { holders_.fetch_add(count, std::memory_order_relaxed); }
+  /// Destroys the program with the last holder. Does not throw.
+  void release(std::size_t count) noexcept;
+
+ private:
+  friend class ProgramRun;
+
+  ~RecordedProgram();
+  /// What it mutates, then what it reads.
+  std::span<const Var> variables_of(const RecordedOp& op) const {
+    return std::span(variables_).subspan(op.first_variable, op.mutates + op.reads);
+  }
+  void add_hidden_variables();
+  void choose_holders();
+  void report(const RecordedOp& op, std::exception_ptr error) noexcept;
+
+  const std::shared_ptr<EngineCore> engine_;  ///< keeps its memory, not its threads
+  std::vector<RecordedOp> ops_;
+  std::vector<Var> variables_;       ///< of all operations, one after the other
+  std::vector<VarState*> distinct_;  ///< the same, each once
+  std::vector<RunStep> steps_;
+  std::size_t holding_ = 0;  ///< how many operations hold
+  std::atomic<std::size_t> holders_{1};
+};
+
+struct DropProgram {
+  void operator()(RecordedProgram* program) const { program->release(1); }
+};
+using ProgramHandle = std::unique_ptr<RecordedProgram, DropProgram>;
+
+/// One run of a program on its way into the engine.
+///
+/// Thread safety: belongs to the thread that pushes the run.
+class ProgramRun {
+ public:
+  /// Takes the reservations of the run.
+  explicit ProgramRun(RecordedProgram& program);
+  ~ProgramRun();
+  ProgramRun(const ProgramRun&) = delete;
+  ProgramRun& operator=(const ProgramRun&) = delete;
+
+  std::size_t size() const { return program_.ops_.size(); }
+  const Route& route(std::size_t i) const { return program_.ops_[i].route; }
+  /// Operation i without its callable.
+  Submission arguments(std::size_t i) const {
+    const RecordedOp& op = program_.ops_[i];
+    const std::span<const Var> variables = program_.variables_of(op);
+    return {.reads = variables.subspan(op.mutates),
+            .mutates = variables.first(op.mutates),
+            .options = &op.options,
+            .priority = op.priority,
+            .kind = op.kind};
+  }
+  /// Every variable, once.
+  std::span<VarState* const> variables() const { return program_.distinct_; }
+
+  /// Returns use(submission) for operation i; each one once, and `use` moves its callable away.
+  template <class Use>
+  decltype(auto) submit(std::size_t i, Use&& use) {
+    Submission submission = arguments(i);
+    RecordedOp& op = program_.ops_[i];
+    Task task;
+    AsyncTask async_task;
+    if (op.call.index() == 1) {
+      async_task = replay_async(op);
+      submission.async_task = &async_task;
+    } else if (op.kind == Submission::Kind::kRun) {
+      task = replay(op);
+      submission.task = &task;
+    }
+    return use(submission);
+  }
+
+ private:
+  class Hold;
+
+  Task replay(RecordedOp& op);
+  AsyncTask replay_async(RecordedOp& op);
+  Hold take_hold();
+
+  RecordedProgram& program_;
+  std::vector<Reserved> reserved_;  ///< one per step
+  std::size_t holds_left_;          ///< taken for the run and not yet with an operation
+};
+
+}  // namespace heddle::detail
