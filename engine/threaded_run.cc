@@ -152,7 +152,8 @@ void ThreadedEngine::call_async(Operation& op, RunContext& context, OperationSco
     case AsyncState::Abandoned::kDropped:
       break;
     case AsyncState::Abandoned::kUsed:
-      report(OpError(std::string(op.name()), op.sequence, op.device, take_error(op)));
+      report(OpError(std::string(op.name()), op.sequence, op.device,
+                     std::exchange(op.thrown, nullptr)));
       op.clear(Operation::kThrew);
       break;
   }
