@@ -43,6 +43,7 @@ struct AsyncState {
   const std::string name;
   const std::uint64_t sequence;
   const Device device;
+  CancelToken cancel;  ///< keeps what RunContext::group refers to
 
  protected:
   /// `error`: null for success.

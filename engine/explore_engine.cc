@@ -18,10 +18,12 @@ struct ExploreEngine::OpCompletion final : AsyncState {
 
   void complete(std::exception_ptr error) override {
     auto& owner = static_cast<ExploreEngine&>(*engine);
+    std::vector<FailurePtr> dropped;  // outlives the lock
     const std::lock_guard lock(owner.mutex_);
     operation.failed = std::move(error);
     operation.completed = true;
     if (operation.callable_ended) owner.end(operation);
+    dropped = owner.take_dropped();
   }
 
   ExploreOperation& operation;
@@ -147,6 +149,7 @@ void ExploreEngine::run(ExploreOperation& operation, Lock& lock) {
   std::shared_ptr<OpCompletion> completion;
   if (operation.pushed.async_task && !skip) {
     completion = std::make_shared<OpCompletion>(shared_from_this(), operation);
+    completion->cancel = operation.pushed.options.cancel;
   }
   Called called = call(operation.pushed, skip, completion);
   lock.lock();
@@ -158,6 +161,11 @@ void ExploreEngine::run(ExploreOperation& operation, Lock& lock) {
   } else {
     changed_.notify_all();
   }
+  std::vector<FailurePtr> dropped = take_dropped();
+  if (dropped.empty()) return;
+  lock.unlock();
+  dropped.clear();
+  lock.lock();
 }
 
 void ExploreEngine::end(ExploreOperation& operation) {

@@ -38,20 +38,23 @@ struct Block {
 /// cache. Only if somebody waits for the operation does its worker take the lock at once.
 ///
 /// Thread safety: every member may be called from any thread. The lock is held for times that
-/// depend on the size of one operation, and of what is in the mailboxes, only.
+/// depend on the size of one operation, and of what is in the mailboxes, only; but to open a block
+/// takes time in proportion to its operations and variables.
 ///
 /// Invariants:
 ///  - An operation is unused, being filled by who holds the lock, pending, or posted.
-///  - What is posted and not taken note of is waited for by nobody: who begins to wait for an
-///    operation marks it as awaited (or announces a generation, or stands in the line of blocked
-///    pushers) and then looks into the mailboxes; who posts looks for such a mark afterwards: one
-///    sees the other (see Mailbox).
+///  - What is posted and not taken note of is waited for by nobody, or only for a moment, when
+///    every worker is busy (see WorkerPool): who begins to wait for an operation marks it as
+///    awaited (or announces a generation, or stands in the line of blocked pushers) and then looks
+///    into the mailboxes; who posts looks for such a mark afterwards: one sees the other (see
+///    Mailbox).
 ///  - A worker looks into its mailbox before it sleeps, and before it runs what an announced
 ///    generation does not cover, so nothing stays posted longer than other operations of the
 ///    same wait take.
 ///  - While a block is open nothing else is pushed, so its operations have numbers that follow each
 ///    other. It stays open for as long as it takes to push them, in pieces, between which its
-///    pusher lets go of the lock but runs no callable, which might push.
+///    pusher lets go of the lock but runs nothing of the user's, neither callables nor the
+///    destructors of exceptions, which might push.
 ///  - Operations that conflict are never posted together, as the later one starts when the
 ///    earlier one has been taken note of; so the order among mailboxes does not matter. What
 ///    runs on a stream, where that does not hold, is never posted.

@@ -29,7 +29,11 @@ void Ledger::wait_for_block() {
 /// All of the pushing that may throw.
 void Ledger::reserve_operations(const Block& block) {
   const std::size_t count = block.run.size();
-  while (unused_.size() < count) add_slab();
+  if (unused_.size() < count) {
+    const std::size_t missing = (count - unused_.size() + kSlab - 1) / kSlab;
+    unused_.reserve((slabs_.size() + missing) * kSlab);  // at once: add_slab() would copy each time
+    while (unused_.size() < count) add_slab();
+  }
   // Taken from the back, as they were used last.
   block_.assign(unused_.rbegin(), unused_.rbegin() + static_cast<std::ptrdiff_t>(count));
   for (std::size_t i = 0; i < count; ++i) {

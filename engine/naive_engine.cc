@@ -60,12 +60,14 @@ bool NaiveEngine::try_admit() {
 
 std::uint64_t NaiveEngine::submit(Submission&& submission) {
   if (submission.admission == Submission::Admission::kBlock) try_admit();
+  std::vector<FailurePtr> dropped;  // outlives the turn
   const std::unique_lock turn = take_turn();
   PlainOperation operation = adopt(submission);
   const std::uint64_t sequence = operation.sequence;
   if (turn.owns_lock()) {
     run(std::move(operation));
     run_deferred();
+    dropped = take_dropped();
   } else {
     deferred_.push_back(std::move(operation));
   }
@@ -80,12 +82,16 @@ Route NaiveEngine::inspect(const Submission& submission) {
 
 std::uint64_t NaiveEngine::submit_block(ProgramRun& run) {
   try_admit();
+  std::vector<FailurePtr> dropped;  // outlives the turn
   const std::unique_lock turn = take_turn();
   std::vector<PlainOperation> operations = adopt_block(run);
   const std::uint64_t first = operations.front().sequence;
   // All are pushed before the first runs: what that pushes has its place behind them.
   for (PlainOperation& operation : operations) deferred_.push_back(std::move(operation));
-  if (turn.owns_lock()) run_deferred();
+  if (turn.owns_lock()) {
+    run_deferred();
+    dropped = take_dropped();
+  }
   return first;
 }
 
@@ -101,6 +107,7 @@ std::exception_ptr NaiveEngine::call_and_wait(PlainOperation& operation, bool sk
   if (operation.async_task && !skip) {
     completion = std::make_shared<Completed>(shared_from_this(), operation.name, operation.sequence,
                                              operation.options.device);
+    completion->cancel = operation.options.cancel;
   }
   const Called called = call(operation, skip, completion);
   if (completion == nullptr || called.error != nullptr) return called.error;

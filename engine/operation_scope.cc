@@ -44,9 +44,7 @@ void OperationScope::begin_check(std::vector<AccessCheck::Declared> declared) {
 
 AccessCheck* OperationScope::check_for(const VarState& var) noexcept {
   for (const OperationScope* scope = t_current; scope != nullptr; scope = scope->outer_) {
-    if (scope->check_ != nullptr && scope->engine_->id() == var.engine_id) {
-      return scope->check_.get();
-    }
+    if (scope->engine_->id() == var.engine_id) return scope->check_.get();
   }
   return nullptr;
 }

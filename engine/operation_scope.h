@@ -56,7 +56,9 @@ class OperationScope {
   void end_check() {
     if (check_ != nullptr) std::exchange(check_, nullptr)->finish();
   }
-  /// The check of the operation of `var`'s engine that this thread is in, or null.
+  /// The callable has thrown: checks nothing any more.
+  void drop_check() noexcept { check_.reset(); }
+  /// The check of the innermost operation of `var`'s engine that this thread is in, or null.
   static AccessCheck* check_for(const VarState& var) noexcept;
 
   /// Lets the operation touch `block` until it ends. Opening one twice is harmless.

@@ -112,6 +112,7 @@ PlainEngine::Called PlainEngine::call(PlainOperation& operation, bool skip,
   } catch (...) {
     called.error = std::current_exception();
   }
+  scope.drop_check();
   try {
     operation.task.reset();
     operation.async_task.reset();
@@ -149,11 +150,13 @@ void PlainEngine::conclude(const PlainOperation& operation, FailurePtr skipped,
                 OpError(operation.name, operation.sequence, operation.options.device, error)});
     errors_.add(poison);
   }
+  for (const Var& var : operation.reads) keep_beyond_lock(VarRef(var).state()->poison);
   for (const Var& var : operation.mutates) {
     VarState& variable = *VarRef(var).state();
-    variable.poison = poison;
+    keep_beyond_lock(std::exchange(variable.poison, poison));
     if (operation.kind != Submission::Kind::kClear) ++variable.version;
   }
+  keep_beyond_lock(std::move(poison));
   switch (outcome) {
     case Outcome::kCompleted:
       ++ended_.completed;

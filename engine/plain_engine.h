@@ -79,6 +79,10 @@ class PlainEngine : public EngineCore {
   void conclude(const PlainOperation& operation, FailurePtr skipped,
                 const std::exception_ptr& error);
 
+  /// Poison that may have been the last use of an exception, which may do anything when it is
+  /// destroyed, as to push: for the caller to destroy without the lock.
+  std::vector<FailurePtr> take_dropped() { return std::exchange(dropped_, {}); }
+
   /// Throws what raises a wait for a variable with this poison, if there is any.
   void raise_poison(const FailurePtr& poison);
   /// Throws what a wait for everything throws; `shutdown_cancelled` as the caller found it.
@@ -92,8 +96,12 @@ class PlainEngine : public EngineCore {
 
  private:
   void keep_record(const PlainOperation& operation, Outcome outcome);
+  void keep_beyond_lock(FailurePtr poison) {
+    if (poison != nullptr) dropped_.push_back(std::move(poison));
+  }
 
   std::uint64_t last_sequence_ = 0;
+  std::vector<FailurePtr> dropped_;
   ErrorLog errors_;
   TraceLog trace_;
 };

@@ -47,8 +47,10 @@ struct RecordedOp {
 /// threads may push runs of it.
 ///
 /// Invariants:
-///  - An operation of one run that has a callable ends before the same one of the next run starts,
-///    so a callable is never called by two runs at a time: it mutates a variable; or it reads one
+///  - An operation of one run that has a callable ends, or on a compute stream is issued, before
+///  the
+///    callable of the same one of the next run is called; so none is called by two runs at a time
+///    (what it has handed to a device may still go on): it mutates a variable; or it reads one
 ///    that an operation of the program mutates, and that one's next run stands between the two; or
 ///    else it is given a hidden variable to mutate, which nothing else names. All of that covers
 ///    push_async, too, as an operation gives its variables to the next one only when its callable

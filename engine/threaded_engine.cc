@@ -139,7 +139,7 @@ std::uint64_t ThreadedEngine::submit_block(ProgramRun& run) {
   }
 }
 
-void ThreadedEngine::dispatch_to_workers(ReadyList& ready) {
+void ThreadedEngine::dispatch_to_workers(ReadyList& ready) noexcept {
   ReadyList now;
   ReadyList later;
   while (Operation* const op = ready.pop()) {

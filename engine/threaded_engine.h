@@ -83,7 +83,8 @@ class ThreadedEngine final : public EngineCore {
   Route route(const Submission& submission);
   void wait_for_room();
   /// Dispatches the operations that workers run, and leaves the others in `ready`.
-  void dispatch_to_workers(ReadyList& ready);
+  /// Without memory for that it ends the process, as dispatch() does where nobody could go on.
+  void dispatch_to_workers(ReadyList& ready) noexcept;
   void wait(Waiter& waiter, bool for_var);
   /// execute(), where there is more to do than to call it.
   void execute_unusual(Operation& op, RunContext& context, OperationScope& scope);

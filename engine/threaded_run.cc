@@ -17,7 +17,7 @@ namespace {
   while (true) pause();
 }
 
-/// Calls and destroys the callable; `then` follows a call that returns.
+/// `then` follows a call that returns.
 template <class Then>
 void call(Operation& op, RunContext& context, Then&& then) {
   try {
@@ -26,8 +26,12 @@ void call(Operation& op, RunContext& context, Then&& then) {
   } catch (...) {
     op.keep_thrown(std::current_exception());
   }
+}
+
+void destroy_callable(Operation& op) {
   try {
     op.task.reset();
+    if (op.is(Operation::kAsync)) op.extras->async_task.reset();
   } catch (...) {
     op.keep_thrown(std::current_exception());
   }
@@ -86,6 +90,7 @@ void ThreadedEngine::execute(Operation& op) {
   RunContext context{op.device, op.lane, op.sequence, this};
   if (op.is_plain() && modes_.load(std::memory_order_relaxed) == 0) {
     call(op, context, [] {});
+    destroy_callable(op);
   } else {
     execute_unusual(op, context, scope);
   }
@@ -105,17 +110,11 @@ void ThreadedEngine::execute_unusual(Operation& op, RunContext& context, Operati
   if (!skip) {
     if (is_on(kChecking)) scope.begin_check(declared_by(op));
     call(op, context, [&scope] { scope.end_check(); });
-    return;
+    scope.drop_check();
+  } else if (is_async) {
+    op.extras->parts.store(1, std::memory_order_relaxed);
   }
-  try {
-    op.task.reset();
-    if (is_async) {
-      op.extras->parts.store(1, std::memory_order_relaxed);
-      op.extras->async_task.reset();
-    }
-  } catch (...) {
-    op.keep_thrown(std::current_exception());
-  }
+  destroy_callable(op);
 }
 
 bool ThreadedEngine::must_skip(Operation& op, RunContext& context) {
@@ -134,16 +133,14 @@ void ThreadedEngine::call_async(Operation& op, RunContext& context, OperationSco
   try {
     if (is_on(kChecking)) scope.begin_check(declared_by(op));
     state = std::make_shared<OpCompletion>(shared_from_this(), op);
+    if (op.is(Operation::kCancellable)) state->cancel = op.extras->cancel;
     op.extras->async_task(context, Completion(state));
     scope.end_check();
   } catch (...) {
     op.keep_thrown(std::current_exception());
   }
-  try {
-    op.extras->async_task.reset();
-  } catch (...) {
-    op.keep_thrown(std::current_exception());
-  }
+  scope.drop_check();
+  destroy_callable(op);
   if (!op.has(Operation::kThrew)) return;
   switch (state != nullptr ? state->abandon() : AsyncState::Abandoned::kOpen) {
     case AsyncState::Abandoned::kOpen:

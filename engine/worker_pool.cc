@@ -201,7 +201,7 @@ bool WorkerPool::may_defer(const Worker& me) {
   if (workers_.size() == 1 || !engine_.is_only_queue()) return false;
   if (engine_.ledger().is_urgent()) return false;
   if (me.next == me.count && !has_work()) return false;  // it is idle next
-  if (deferred_since_.load(std::memory_order_relaxed) == 0) deferred_since_.store(now_ns());
+  if (deferred_since_.load() == 0) deferred_since_.store(now_ns());
   return searching_.load() == 0 && sleeping_.load() == 0;
 }
 

@@ -8,8 +8,9 @@ namespace heddle::base {
 // Memory for small objects that one thread makes and others destroy, as a push does all the time.
 // A general allocator takes locks for what comes back from another thread; here each thread keeps
 // some blocks of each size, and they change hands 32 at a time. Blocks are kept for ever, so memory
-// is bounded by the most that was used at once. Under AddressSanitizer and ThreadSanitizer every
-// block comes from the general allocator, where these can watch it.
+// is bounded by the most that was used at once times the threads that allocate. Under
+// AddressSanitizer and ThreadSanitizer every block comes from the general allocator, where these
+// can watch it.
 
 /// Aligned to 64 bytes. Throws std::bad_alloc.
 void* allocate_block(std::size_t bytes);

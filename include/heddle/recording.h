@@ -40,7 +40,7 @@ class Recording {
   ///
   /// Throws, with nothing pushed: std::invalid_argument if a variable was deleted or the engine is
   /// gone, EngineStopped after shutdown(), ForkedChild, and Error while the thread records on the
-  /// same engine.
+  /// same engine. But random numbers that were reserved for the run stay used.
   std::uint64_t run() const;
 
   /// Number of operations.

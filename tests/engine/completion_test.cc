@@ -233,6 +233,20 @@ TEST_CASE("an exception after done() is reported and does not poison") {
   CHECK_THAT(all_errors(engine), Contains("an afterthought"));
 }
 
+TEST_CASE("an exception after fail() is reported and leaves the error of fail()") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  engine.push_async(
+      [](RunContext&, Completion completion) {
+        completion.fail(std::make_exception_ptr(std::runtime_error("the cause")));
+        throw std::runtime_error("an afterthought");
+      },
+      {}, {x});
+  CHECK_THAT(error_of(engine, x), Contains("the cause"));
+  CHECK_THAT(all_errors(engine), Contains("an afterthought"));
+}
+
 TEST_CASE("a completion may be used after its operation and its engine are gone") {
   HEDDLE_FOR_EACH(options, every_engine);
   std::optional<Completion> kept;

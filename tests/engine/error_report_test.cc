@@ -170,5 +170,22 @@ TEST_CASE("a skipped operation's callable may throw when destroyed without endin
   }
 }
 
+TEST_CASE("an exception may push when it is destroyed") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  struct Thrown {
+    std::shared_ptr<void> last;
+  };
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  std::atomic<int> pushed{0};
+  const auto push = [&](void*) { engine.push([&pushed] { ++pushed; }, {}, {}); };
+  engine.push([&push] { throw Thrown{std::shared_ptr<void>(nullptr, push)}; }, {}, {x});
+  CHECK_THROWS_AS(engine.wait_for_var(x), OpError);
+  CHECK(pushed == 0);
+  engine.push([] {}, {}, {x}, {.overwrites = true});  // the error is not needed any more
+  while (pushed == 0) engine.wait_for_all();
+  CHECK(pushed == 1);
+}
+
 }  // namespace
 }  // namespace heddle

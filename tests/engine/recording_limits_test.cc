@@ -218,5 +218,29 @@ TEST_CASE("a shutdown while others run recordings loses nothing") {
   CHECK(report.completed + report.cancelled == pushed);
 }
 
+TEST_CASE("an exception that pushes when it is destroyed does not hold up a run") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  struct Thrown {
+    std::shared_ptr<void> last;
+  };
+  constexpr int kTimes = 100;
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  const Var y = engine.new_variable();
+  std::atomic<int> pushed{0};
+  const auto push = [&](void*) { engine.push([&pushed] { ++pushed; }, {}, {}); };
+  const Recording recording = engine.record([&] {
+    for (int i = 0; i < 150; ++i) engine.push([] {}, {}, {y});
+  });
+  for (int i = 0; i < kTimes; ++i) {
+    engine.push([&push] { throw Thrown{std::shared_ptr<void>(nullptr, push)}; }, {}, {x});
+    CHECK_THROWS_AS(engine.wait_for_var(x), OpError);
+    engine.push([] {}, {}, {x}, {.overwrites = true});  // the error is not needed any more
+    recording.run();
+  }
+  while (pushed < kTimes) engine.wait_for_all();
+  CHECK(pushed == kTimes);
+}
+
 }  // namespace
 }  // namespace heddle
