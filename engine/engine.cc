@@ -60,7 +60,7 @@ void check_lane(std::string_view call, Lane lane) {
 /// Pushes the submission, or records it and returns 0.
 std::uint64_t submit(EngineCore& engine, Submission&& submission) {
   Recorder* const recorder = Recorder::of(engine);
-  if (recorder == nullptr) return engine.submit(std::move(submission));
+  if (recorder == nullptr) return engine.submit(submission);
   recorder->capture(submission);
   return 0;
 }
@@ -127,7 +127,8 @@ void Engine::delete_variable(Var var, UniqueFunction<void()> last, const PushOpt
   options.cancel = {};  // what is deleted must be given back
   detail::Task task;
   if (last) task = [last = std::move(last)](RunContext&) mutable { last(); };
-  engine.submit(
+  detail::submit(
+      engine,
       {.task = task ? &task : nullptr,
        .mutates = std::span<const Var>(&var, 1),
        .options = &options,
@@ -182,12 +183,12 @@ std::uint64_t Engine::push_admitted(Admission& admission, detail::Task&& task, V
                                     VarList mutates, const PushOptions& options) {
   check_lane("Engine::try_push", options.lane);
   admission.granted_ = false;
-  return core_->submit({.task = &task,
-                        .reads = reads,
-                        .mutates = mutates,
-                        .options = &options,
-                        .priority = options.priority,
-                        .admission = Submission::Admission::kAdmitted});
+  return detail::submit(*core_, {.task = &task,
+                                 .reads = reads,
+                                 .mutates = mutates,
+                                 .options = &options,
+                                 .priority = options.priority,
+                                 .admission = Submission::Admission::kAdmitted});
 }
 
 void Engine::wait_for_var(const Var& var) {

@@ -73,7 +73,7 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
   virtual void cancel_admission() = 0;
   /// Takes the submission's place in the program. Throws EngineStopped after shutdown and
   /// std::invalid_argument if a variable is not usable, then with an admission given back.
-  virtual std::uint64_t submit(Submission&& submission) = 0;
+  virtual std::uint64_t submit(Submission& submission) = 0;
 
   /// Throws what submit() would throw for the arguments of `submission`, which is to be recorded,
   /// and says where it will go.

@@ -66,7 +66,7 @@ void ExploreEngine::cancel_admission() {
   give_place_back();
 }
 
-std::uint64_t ExploreEngine::submit(Submission&& submission) {
+std::uint64_t ExploreEngine::submit(Submission& submission) {
   const OperationScope* const parent = OperationScope::of(*this);
   Lock lock(mutex_);
   take_place(lock, submission.admission);

@@ -56,7 +56,7 @@ class ExploreEngine final : public PlainEngine {
 
   bool try_admit() override;
   void cancel_admission() override;
-  std::uint64_t submit(Submission&& submission) override;
+  std::uint64_t submit(Submission& submission) override;
   Route inspect(const Submission& submission) override;
   std::uint64_t submit_block(ProgramRun& run) override;
   void wait_for_var(VarState* var, bool reads_too) override;

@@ -58,7 +58,7 @@ bool NaiveEngine::try_admit() {
   return true;
 }
 
-std::uint64_t NaiveEngine::submit(Submission&& submission) {
+std::uint64_t NaiveEngine::submit(Submission& submission) {
   if (submission.admission == Submission::Admission::kBlock) try_admit();
   std::vector<FailurePtr> dropped;  // outlives the turn
   const std::unique_lock turn = take_turn();

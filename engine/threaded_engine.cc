@@ -84,7 +84,7 @@ Route ThreadedEngine::route(const Submission& submission) {
   return route;
 }
 
-std::uint64_t ThreadedEngine::submit(Submission&& submission) {
+std::uint64_t ThreadedEngine::submit(Submission& submission) {
   using Admission = Submission::Admission;
   if (submission.admission == Admission::kBlock && OperationScope::current() != nullptr) {
     submission.admission = Admission::kForced;

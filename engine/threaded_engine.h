@@ -33,7 +33,7 @@ class ThreadedEngine final : public EngineCore {
 
   bool try_admit() override;
   void cancel_admission() override { ledger_.give_back_place(); }
-  std::uint64_t submit(Submission&& submission) override;
+  std::uint64_t submit(Submission& submission) override;
   Route inspect(const Submission& submission) override;
   std::uint64_t submit_block(ProgramRun& run) override;
   void wait_for_var(VarState* var, bool reads_too) override;
