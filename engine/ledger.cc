@@ -91,6 +91,15 @@ bool Ledger::has_place(Submission::Admission admission, ReadyList& ready) {
   return limit_.has_room();
 }
 
+Tracker::Held Ledger::place(Operation& op, Submission& submission, const Route& route,
+                            const OperationScope* parent) {
+  fill(op, submission, route);
+  op.sequence = ++last_sequence_;
+  op.generation = parent != nullptr ? parent->generation() : generations_.newest();
+  generations_.add(op.generation);
+  return tracker_.push(op, submission.reads, submission.mutates);
+}
+
 std::optional<std::uint64_t> Ledger::push(Submission& submission, const Route& route,
                                           ReadyList& ready) {
   using Admission = Submission::Admission;
@@ -107,12 +116,8 @@ std::optional<std::uint64_t> Ledger::push(Submission& submission, const Route& r
   if (unused_.size() >= kAhead) {
     base::prefetch_lines(*(unused_.end() - kAhead), Operation::kFirstLine, Operation::kAccessLine);
   }
-  fill(op, submission, route);
-  op.sequence = ++last_sequence_;
-  op.generation = parent != nullptr ? parent->generation() : generations_.newest();
   if (submission.admission != Admission::kAdmitted) limit_.take();
-  generations_.add(op.generation);
-  switch (tracker_.push(op, submission.reads, submission.mutates)) {
+  switch (place(op, submission, route, parent)) {
     case Tracker::Held::kNot:
       ready.push(op);
       break;

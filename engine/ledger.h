@@ -18,6 +18,8 @@
 
 namespace heddle::detail {
 
+class OperationScope;
+
 /// A run of a recording whose operations are being pushed. Lives on the stack of its pusher.
 struct Block {
   ProgramRun& run;
@@ -161,6 +163,9 @@ class Ledger {
   void reserve_operations(const Block& block);
   static void make_room(Operation& op, const Submission& submission);
   static void fill(Operation& op, Submission& submission, const Route& route);
+  /// Gives an unused operation its number and its place in the order. `parent` is what pushes it.
+  Tracker::Held place(Operation& op, Submission& submission, const Route& route,
+                      const OperationScope* parent);
   void collect_locked(ReadyList& ready);
   void end_locked(Operation& op, ReadyList& ready);
 

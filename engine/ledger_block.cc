@@ -76,11 +76,7 @@ Ledger::Pushed Ledger::push_some(Block& block, ReadyList& ready) {
     Operation& op = *block_[block.next];
     block.run.submit(block.next, [&](Submission& submission) {
       submission.pushed_at = block.pushed_at;
-      fill(op, submission, block.run.route(block.next));
-      op.sequence = ++last_sequence_;
-      op.generation = parent != nullptr ? parent->generation() : generations_.newest();
-      generations_.add(op.generation);
-      const Tracker::Held held = tracker_.push(op, submission.reads, submission.mutates);
+      const Tracker::Held held = place(op, submission, block.run.route(block.next), parent);
       if (held == Tracker::Held::kNot) ready.push(op);
       may_be_posted = may_be_posted || held == Tracker::Held::kByOthers;
     });

@@ -9,7 +9,8 @@
 namespace heddle::detail {
 namespace {
 
-constexpr std::chrono::milliseconds kLookAgain{1};
+/// Each look may take a CPU from a worker.
+constexpr std::chrono::milliseconds kLookAgain{10};
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <deque>
+#include <cstddef>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -21,17 +21,25 @@ class TraceLog {
   bool enabled() const { return enabled_; }
   void add(OpRecord record) {
     const std::lock_guard lock(mutex_);
-    records_.push_back(std::move(record));
+    if (blocks_.empty() || blocks_.back().size() == kBlock) blocks_.emplace_back().reserve(kBlock);
+    blocks_.back().push_back(std::move(record));
   }
   std::vector<OpRecord> records() const {
     const std::lock_guard lock(mutex_);
-    return {records_.begin(), records_.end()};
+    std::vector<OpRecord> records;
+    records.reserve(blocks_.size() * kBlock);
+    for (const std::vector<OpRecord>& block : blocks_) {
+      records.insert(records.end(), block.begin(), block.end());
+    }
+    return records;
   }
 
  private:
+  static constexpr std::size_t kBlock = 1024;
+
   const bool enabled_;
   mutable std::mutex mutex_;
-  std::deque<OpRecord> records_;  ///< grows without moving what is there
+  std::vector<std::vector<OpRecord>> blocks_;  ///< all full but the last; no record is ever moved
 };
 
 }  // namespace heddle::detail

@@ -5,8 +5,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "heddle/engine.h"
 #include "heddle/error.h"
 
+#include "engine/recorder.h"
 #include "kvstore/optimizer.h"
 #include "kvstore/sum.h"
 #include "kvstore/transfer.h"
@@ -185,6 +187,8 @@ void LocalStore::add(const Key& key, const NDArray& value, int priority) {
 void LocalStore::push_group(const Group& group, int priority) {
   Value& value = *group.value;
   place(value, group.arrays, priority);
+  if (detail::Recorder::of(Engine::get()) != nullptr) value.spares.give_up();
+  if (updater_ != nullptr || !optimizer_) value.spares.drop();
   if (updater_ != nullptr) {
     call_updater(*group.key, value, group.arrays, priority);
   } else if (optimizer_) {
@@ -197,7 +201,9 @@ void LocalStore::push_group(const Group& group, int priority) {
 void LocalStore::pull_group(const Group& group, int priority) {
   std::vector<NDArray> parts;
   for (const Shard& shard : group.value->shards) parts.push_back(shard.array);
-  for (const NDArray* out : group.arrays) comm_->broadcast(parts, *out, priority);
+  for (const NDArray* out : group.arrays) {
+    if (!group.value->spares.pull(parts, *out, priority)) comm_->broadcast(parts, *out, priority);
+  }
 }
 
 void LocalStore::place(Value& value, std::span<const NDArray* const> pushed, int priority) {
@@ -216,6 +222,7 @@ void LocalStore::rebuild(Value& value, const std::vector<Part>& parts, int prior
   std::vector<NDArray> old;
   for (const Shard& shard : value.shards) old.push_back(shard.array);
   if (old.size() == 1 && parts.size() == 1 && parts[0].device == old[0].device()) return;
+  value.spares.drop();
 
   const bool is_replaced = updater_ == nullptr && !optimizer_;
   std::vector<Shard> shards;
@@ -242,10 +249,14 @@ void LocalStore::optimize(Value& value, std::span<const NDArray* const> pushed, 
     value.steps = 0;
   }
   ++value.steps;
+  const std::vector<std::shared_ptr<detail::Storage>> spares = value.spares.fill();
   for (Shard& shard : value.shards) {
+    const std::size_t begin = static_cast<std::size_t>(shard.part.begin) * dtype_size(value.dtype);
+    std::vector<SpareRange> copies;
+    for (const auto& block : spares) copies.push_back({block, begin});
     push_update(*optimizer_, value.steps,
                 comm_->gather(shard.part, pushed, shard.buffers, priority), shard.array,
-                shard.state, priority);
+                shard.state, std::move(copies), priority);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "heddle/kvstore.h"
 
 #include "kvstore/comm.h"
+#include "kvstore/spares.h"
 
 namespace heddle::kvstore {
 
@@ -53,6 +54,7 @@ class LocalStore final : public KVStore {
     bool placed = false;
     std::uint64_t state_of = 0;
     std::int64_t steps = 0;  // updates by that optimizer
+    Spares spares;           // ready for the next pulls
   };
   /// What one call does with one key.
   struct Group {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "kvstore/sum.h"
 #include "kvstore/transfer.h"
 #include "ndarray/array_access.h"
+#include "ndarray/storage.h"
 #include "ops/optimizer.h"
 
 namespace heddle::kvstore {
@@ -70,19 +72,24 @@ std::byte* address(const NDArray& array) {
 class Update {
  public:
   Update(const Step& step, std::vector<NDArray> gradients, const NDArray& weight,
-         const std::vector<NDArray>& state)
+         const std::vector<NDArray>& state, std::vector<SpareRange> copies)
       : step_(step),
         sum_(sum_kernel(weight.device(), weight.dtype())),
         gradients_(std::move(gradients)),
         weight_(weight),
-        state_(state) {}
+        state_(state),
+        copies_(std::move(copies)) {}
 
   void operator()() const {
     std::vector<const std::byte*> gradients = addresses_of(gradients_);
     std::byte* weight = address(weight_);
     std::byte* state[2] = {};
     for (std::size_t i = 0; i < state_.size(); ++i) state[i] = address(state_[i]);
-    if (gradients.size() == 1) return step_.apply(weight, gradients[0], state, weight_.size());
+    std::vector<std::byte*> copies;
+    for (const SpareRange& copy : copies_) copies.push_back(copy.block->open() + copy.begin);
+    if (gradients.size() == 1 && copies.empty()) {
+      return step_.apply(weight, gradients[0], state, weight_.size());
+    }
 
     alignas(64) std::byte total[kBlockBytes];
     const std::size_t width = dtype_size(weight_.dtype());
@@ -90,8 +97,12 @@ class Update {
     while (left > 0) {
       const std::size_t bytes = std::min(left, kBlockBytes);
       const auto count = static_cast<std::int64_t>(bytes / width);
-      sum_(gradients, total, count);
-      step_.apply(weight, total, state, count);
+      if (gradients.size() > 1) sum_(gradients, total, count);
+      step_.apply(weight, gradients.size() > 1 ? total : gradients[0], state, count);
+      for (std::byte*& copy : copies) {
+        std::memcpy(copy, weight, bytes);
+        copy += bytes;
+      }
       for (const std::byte*& gradient : gradients) gradient += bytes;
       weight += bytes;
       for (std::size_t i = 0; i < state_.size(); ++i) state[i] += bytes;
@@ -105,6 +116,7 @@ class Update {
   std::vector<NDArray> gradients_;
   NDArray weight_;
   std::vector<NDArray> state_;
+  std::vector<SpareRange> copies_;
 };
 
 void check_range(const char* name, double value, bool in_range, const char* expected) {
@@ -152,7 +164,8 @@ std::vector<NDArray> make_state(const Optimizer& optimizer, const NDArray& weigh
 }
 
 void push_update(const Optimizer& optimizer, std::int64_t step, std::vector<NDArray> gradients,
-                 const NDArray& weight, const std::vector<NDArray>& state, int priority) {
+                 const NDArray& weight, const std::vector<NDArray>& state,
+                 std::vector<SpareRange> copies, int priority) {
   const bool on_host = device::backend_of(weight.device()).runs_cpu_kernels();
   if (!on_host && gradients.size() > 1) {
     // There are no blocks in cache to sum and use at once: the sum is an array, for two kernels.
@@ -165,7 +178,7 @@ void push_update(const Optimizer& optimizer, std::int64_t step, std::vector<NDAr
   std::vector<Var> mutates = {weight.var()};
   for (const NDArray& array : state) mutates.push_back(array.var());
   Engine::get().push(Update(Step(optimizer, step, weight.device(), weight.dtype()),
-                            std::move(gradients), weight, state),
+                            std::move(gradients), weight, state, std::move(copies)),
                      reads, mutates,
                      {.device = weight.device(),
                       .lane = sum_lane(weight.device()),

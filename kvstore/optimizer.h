@@ -6,6 +6,8 @@
 #include "heddle/kvstore.h"
 #include "heddle/ndarray.h"
 
+#include "kvstore/spares.h"
+
 namespace heddle::kvstore {
 
 /// Throws std::invalid_argument if a number of the optimizer is out of its range.
@@ -16,8 +18,10 @@ std::vector<NDArray> make_state(const Optimizer& optimizer, const NDArray& weigh
 
 /// Pushes one operation that updates `weight` and `state` from the sum of the gradients, on the
 /// weight's device: bit for bit what the sum followed by the optimizer's operator gives, in one
-/// pass over the memory. `step` counts the updates of the weight from 1.
+/// pass over the memory. It leaves the new weight in `copies`, too, of which there are none if the
+/// device runs no CPU kernels. `step` counts the updates of the weight from 1.
 void push_update(const Optimizer& optimizer, std::int64_t step, std::vector<NDArray> gradients,
-                 const NDArray& weight, const std::vector<NDArray>& state, int priority);
+                 const NDArray& weight, const std::vector<NDArray>& state,
+                 std::vector<SpareRange> copies, int priority);
 
 }  // namespace heddle::kvstore

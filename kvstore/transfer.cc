@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "heddle/engine.h"
 
 #include "engine/device/backend.h"
 #include "ndarray/array_access.h"
 #include "ndarray/copy.h"
+#include "ndarray/storage.h"
 
 namespace heddle::kvstore {
 
@@ -53,6 +55,19 @@ void push_join(std::span<const NDArray> parts, const NDArray& to, int priority) 
        .name = "kvstore.join",
        .overwrites = ArrayAccess::covers_block(to),
        .brief = are_brief(parts, to)});
+}
+
+void push_exchange(std::span<const NDArray> parts, std::shared_ptr<detail::Storage> block,
+                   const NDArray& to, int priority) {
+  Engine::get().push([block = std::move(block),
+                      own = ArrayAccess::storage(to)] { detail::Storage::exchange(*block, *own); },
+                     vars_of(parts), {to.var()},
+                     {.device = to.device(),
+                      .lane = Lane::kComm,
+                      .priority = priority,
+                      .name = "kvstore.exchange",
+                      .overwrites = true,
+                      .brief = true});
 }
 
 }  // namespace heddle::kvstore

@@ -68,6 +68,13 @@ std::byte* Storage::open(Touch touch, std::size_t begin, std::size_t bytes) {
   return opened;
 }
 
+void Storage::exchange(Storage& a, Storage& b) {
+  void* const of_a = a.block();
+  void* const of_b = b.block();
+  a.block_.store(of_b, std::memory_order_release);
+  b.block_.store(of_a, std::memory_order_release);
+}
+
 // The orders are those of the first invariant.
 void* Storage::block() {
   if (void* const block = block_.load(std::memory_order_acquire)) return block;

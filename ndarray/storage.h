@@ -23,7 +23,7 @@ enum class Touch : std::uint8_t;
 ///
 /// Invariants:
 /// - block_ goes from null to the block once, under mutex_; who reads it with acquire order sees
-///   the block as allocate() left it.
+///   the block as allocate() left it. Only exchange() puts another one in its place.
 /// - The block is given back once: by the last operation on var_, or by the destructor if no
 ///   operation can follow any more.
 class Storage {
@@ -47,6 +47,10 @@ class Storage {
   /// As open(), for `bytes` bytes from byte `begin` on, and how they are touched is compared with
   /// what the operation has declared, if EngineOptions::access_check. Throws AccessViolation.
   std::byte* open(Touch touch, std::size_t begin, std::size_t bytes);
+
+  /// Gives each of two storages of one device and size, not host_accessible(), the other's block.
+  /// Nothing else may touch the blocks meanwhile. Throws OutOfMemory.
+  static void exchange(Storage& a, Storage& b);
 
  private:
   void* block();

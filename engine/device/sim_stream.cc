@@ -1,5 +1,6 @@
 #include "engine/device/sim_stream.h"
 
+#include <algorithm>
 #include <limits>
 #include <mutex>
 #include <string>
@@ -11,6 +12,17 @@
 #include "engine/base/thread.h"
 
 namespace heddle::device {
+
+namespace {
+
+/// A real device copies beside its computing. Here both take the same threads, and what is copied
+/// to a device mostly is wanted later: it fills the gaps that computing leaves.
+int behind_computing(int priority) {
+  constexpr int kBehind = 1 << 20;
+  return std::max(priority, std::numeric_limits<int>::min() + kBehind) - kBehind;
+}
+
+}  // namespace
 
 /// A stack of streams, linked through themselves.
 class SimStream::List {
@@ -157,8 +169,7 @@ void SimStream::execute_all(List started) {
 
 Work SimStream::executor_work() {
   const Work& work = current_.work;
-  // Exchanges go first: other devices wait for them, and a real one does them beside its computing.
-  const int priority = lane_ == Lane::kComm ? std::numeric_limits<int>::max() : work.priority;
+  const int priority = lane_ == Lane::kCopyIn ? behind_computing(work.priority) : work.priority;
   return {[](void* self) { static_cast<SimStream*>(self)->run_current(); },
           [](void* self) { static_cast<SimStream*>(self)->finish_current(); }, this, priority,
           work.sequence};

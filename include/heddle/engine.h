@@ -3,8 +3,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -15,6 +13,7 @@
 #include "heddle/cancel.h"
 #include "heddle/device.h"
 #include "heddle/error.h"
+#include "heddle/operation.h"
 #include "heddle/options.h"
 #include "heddle/recording.h"
 #include "heddle/trace.h"
@@ -26,40 +25,7 @@ namespace heddle {
 namespace detail {
 class EngineCore;
 class Recorder;
-struct AsyncState;
 }  // namespace detail
-
-/// What a running operation knows about itself. Copyable; for push_async valid until completion.
-struct RunContext {
-  Device device;
-  Lane lane = Lane::kCompute;
-  std::uint64_t sequence = 0;
-  /// True once the engine is being shut down with kCancel, or the operation's group is cancelled.
-  bool stop_requested() const;
-
-  const detail::EngineCore* engine = nullptr;
-  const detail::CancelState* group = nullptr;
-};
-
-/// Ends an operation of push_async. Move-only, callable from any thread. Destroyed without done()
-/// or fail(): the operation fails with "completion dropped". Used twice: the second use is
-/// recorded as an error of the engine and otherwise ignored.
-class Completion {
- public:
-  explicit Completion(std::shared_ptr<detail::AsyncState> state) noexcept;
-  Completion(Completion&&) noexcept = default;
-  Completion& operator=(Completion&& other) noexcept;
-  Completion(const Completion&) = delete;
-  Completion& operator=(const Completion&) = delete;
-  ~Completion();
-
-  void done();
-  /// Fails the operation; a null `error` stands for "completion failed".
-  void fail(std::exception_ptr error);
-
- private:
-  std::shared_ptr<detail::AsyncState> state_;
-};
 
 enum class ShutdownMode : std::uint8_t {
   kDrain,   ///< run everything that was pushed
@@ -73,27 +39,6 @@ struct ShutdownReport {
   std::uint64_t cancelled = 0;  ///< skipped for kCancel or a CancelSource, also by poison
   std::uint64_t abandoned = 0;  ///< still pending at the deadline
 };
-
-namespace detail {
-using Task = UniqueFunction<void(RunContext&)>;
-using AsyncTask = UniqueFunction<void(RunContext&, Completion)>;
-
-/// Throws std::invalid_argument.
-[[noreturn]] void refuse_null(const char* call);
-
-template <class Fn>
-Task make_task(Fn&& fn) {
-  using Stored = std::decay_t<Fn>;
-  if constexpr (std::is_invocable_v<Stored&, RunContext&>) {
-    return Task(std::forward<Fn>(fn));
-  } else {
-    static_assert(std::is_invocable_v<Stored&>,
-                  "an operation is callable as fn(RunContext&) or fn()");
-    if (is_null_callable<Stored>(fn)) return {};
-    return Task([fn = Stored(std::forward<Fn>(fn))](RunContext&) mutable { std::invoke(fn); });
-  }
-}
-}  // namespace detail
 
 /// Runs operations in parallel such that the result is that of the serial program.
 ///

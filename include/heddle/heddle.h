@@ -10,6 +10,7 @@
 #include "heddle/io.h"
 #include "heddle/kvstore.h"
 #include "heddle/ndarray.h"
+#include "heddle/operation.h"
 #include "heddle/ops.h"
 #include "heddle/options.h"
 #include "heddle/random.h"

@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <latch>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -226,6 +227,40 @@ TEST_CASE("tokens of a stream that is gone are reached, also when its id is used
   other.issue(make_work([&] { ran = true; }), std::array{token});
   drain(other);
   CHECK(ran);
+}
+
+/// Runs work at once and remembers the priority that it came with.
+class InlineExecutor final : public Executor {
+ public:
+  void execute(const Work& work) override {
+    last_priority = work.priority;
+    work.run(work.argument);
+    work.finished(work.argument);
+  }
+  int last_priority = 0;
+};
+
+/// The priority at which a stream of `lane` asks for brief work of `priority` to be run.
+int executor_priority(Lane lane, int priority) {
+  InlineExecutor executor;
+  SimStream stream(lane, executor);
+  Work work = make_work([] {});
+  work.priority = priority;
+  work.brief = true;
+  stream.issue(work, {});
+  return executor.last_priority;
+}
+
+TEST_CASE("copies to a device leave the threads to all that computes") {
+  constexpr int kLowest = std::numeric_limits<int>::min();
+  CHECK(executor_priority(Lane::kCopyIn, 1000) < executor_priority(Lane::kCompute, -1000));
+  CHECK(executor_priority(Lane::kCopyIn, 0) < executor_priority(Lane::kCopyIn, 1));
+  CHECK(executor_priority(Lane::kCopyIn, kLowest) == kLowest);
+}
+
+TEST_CASE("an exchange has no other priority among the threads than it was pushed with") {
+  CHECK(executor_priority(Lane::kComm, -2) == -2);
+  CHECK(executor_priority(Lane::kComm, 3) == 3);
 }
 
 TEST_CASE("many streams in a ring hand a counter round") {

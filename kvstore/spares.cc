@@ -1,0 +1,67 @@
+#include "kvstore/spares.h"
+
+#include <algorithm>
+
+#include "heddle/engine.h"
+
+#include "engine/device/backend.h"
+#include "engine/recorder.h"
+#include "kvstore/transfer.h"
+#include "ndarray/array_access.h"
+#include "ndarray/storage.h"
+
+namespace heddle::kvstore {
+
+namespace {
+
+/// To copy fewer takes no longer than an operation.
+constexpr std::size_t kSmallest = std::size_t{32} << 10U;
+
+/// True if updates of the parts may write to a block of the device of `out`, and `out` may have it.
+bool can_exchange(std::span<const NDArray> parts, const NDArray& out) {
+  const detail::Storage& block = *ArrayAccess::storage(out);
+  const device::Backend& backend = device::backend_of(out.device());
+  if (block.host_accessible() || !backend.runs_cpu_kernels()) return false;
+  if (!ArrayAccess::covers_block(out) || block.bytes() < kSmallest) return false;
+  return std::all_of(parts.begin(), parts.end(), [&](const NDArray& part) {
+    const device::Backend& writer = device::backend_of(part.device());
+    return part.device().is_gpu() && writer.runs_cpu_kernels() && writer.reads(out.device()) &&
+           backend.reads(part.device());
+  });
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<detail::Storage>> Spares::fill() {
+  std::erase_if(spares_, [](const Spare& spare) { return spare.filled; });
+  std::vector<std::shared_ptr<detail::Storage>> blocks;
+  for (Spare& spare : spares_) {
+    spare.filled = true;
+    blocks.push_back(spare.block);
+  }
+  return blocks;
+}
+
+bool Spares::pull(std::span<const NDArray> parts, const NDArray& out, int priority) {
+  const bool is_recorded = detail::Recorder::of(Engine::get()) != nullptr;
+  if (given_up_ || is_recorded || !can_exchange(parts, out)) return false;
+  const auto spare = std::find_if(spares_.begin(), spares_.end(),
+                                  [&](const Spare& s) { return s.device == out.device(); });
+  const std::shared_ptr<detail::Storage>& block = ArrayAccess::storage(out);
+  if (spare == spares_.end()) {
+    spares_.push_back(
+        {out.device(), std::make_shared<detail::Storage>(out.device(), block->bytes())});
+    return false;
+  }
+  if (!spare->filled) return false;
+  spare->filled = false;
+  push_exchange(parts, spare->block, out, priority);
+  return true;
+}
+
+void Spares::give_up() {
+  given_up_ = true;
+  drop();
+}
+
+}  // namespace heddle::kvstore
