@@ -41,8 +41,9 @@ class PendingLimit {
   }
 
   // Without the owner's lock.
-  /// Somebody is blocked.
-  bool has_line() const { return blocked_.load() != 0; }
+  /// Pushers that wait for room.
+  std::size_t blocked() const { return blocked_.load(); }
+  bool has_line() const { return blocked() != 0; }
   bool stopped() const { return stopped_.load(); }
   /// Blocks until `try_take`, called in the turn of this thread, returns true. Throws EngineStopped
   /// after stop().

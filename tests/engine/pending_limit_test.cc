@@ -74,6 +74,29 @@ TEST_CASE("blocked pushers never exceed the pending limit and all get in") {
   CHECK(owner.pending() == 0);
 }
 
+TEST_CASE("blocked pushers are admitted in the order in which they came") {
+  constexpr std::size_t kPushers = 4;
+  Owner owner(1);
+  REQUIRE(owner.try_take());
+  std::mutex mutex;
+  std::vector<std::size_t> order;
+  std::vector<std::thread> pushers;
+  for (std::size_t i = 0; i < kPushers; ++i) {
+    pushers.emplace_back([&, i] {
+      owner.limit().wait_for_room([&] { return owner.try_take(); });
+      {
+        const std::lock_guard lock(mutex);
+        order.push_back(i);
+      }
+      owner.give_back();
+    });
+    while (owner.limit().blocked() != i + 1) std::this_thread::yield();
+  }
+  owner.give_back();
+  for (std::thread& pusher : pushers) pusher.join();
+  CHECK(order == std::vector<std::size_t>{0, 1, 2, 3});
+}
+
 TEST_CASE("stopping the pending limit turns blocked pushers away") {
   Owner owner(1);
   REQUIRE(owner.try_take());

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -9,6 +10,7 @@
 
 #include "tests/support/engines.h"
 #include "tests/support/gate.h"
+#include "tests/support/scale.h"
 
 // Waiting needs no worker, covers what was pushed before and makes its effects visible.
 
@@ -112,6 +114,32 @@ TEST_CASE("a wait covers only what was pushed before it") {
   stop = true;
   pusher.join();
   engine.wait_for_all();
+}
+
+TEST_CASE("a wait ends with its operation, however long its worker is busy with the next one") {
+  // The wait begins at any moment around the end of its operation.
+  constexpr int kRounds = 20000 / support::kScale;
+  Engine engine({.cpu_workers = 1});
+  const Var x = engine.new_variable();
+  const Var y = engine.new_variable();
+  std::atomic<int> waited = 0;  // rounds in which the wait has ended
+  std::atomic<bool> too_long = false;
+  for (int round = 1; round <= kRounds && !too_long; ++round) {
+    engine.push([] {}, {}, {x});
+    engine.push(
+        [&, round] {
+          const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+          while (waited < round && !too_long) {
+            too_long = std::chrono::steady_clock::now() > patience;
+          }
+        },
+        {}, {y});
+    for (std::atomic<int> i = round % 512; i > 0; --i) continue;
+    engine.wait_for_var(x);
+    waited = round;
+  }
+  engine.wait_for_all();
+  CHECK_FALSE(too_long);
 }
 
 TEST_CASE("many threads may wait for one variable") {
