@@ -12,13 +12,14 @@ class Ledger::Turn {
   explicit Turn(Ledger& ledger) : ledger_(ledger) { ledger_.lock_.lock(); }
   ~Turn() {
     const bool tells = ledger_.limit_.worth_telling();
-    // An exception may do anything when it is destroyed, as to push: not under the lock, and not by
-    // who has a block open.
-    std::vector<FailurePtr> dropped;
     if (ledger_.tracker_.has_dropped() && !ledger_.is_block_open_) {
-      dropped = ledger_.tracker_.take_dropped();
+      // An exception may do anything when it is destroyed, as to push: not under the lock, and not
+      // by who has a block open.
+      const std::vector<FailurePtr> dropped = ledger_.tracker_.take_dropped();
+      ledger_.lock_.unlock();
+    } else {
+      ledger_.lock_.unlock();
     }
-    ledger_.lock_.unlock();
     if (tells) ledger_.limit_.tell();
   }
   Turn(const Turn&) = delete;
