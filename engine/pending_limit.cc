@@ -10,7 +10,7 @@ namespace heddle::detail {
 namespace {
 
 /// Each look may take a CPU from a worker.
-constexpr std::chrono::milliseconds kLookAgain{10};
+constexpr std::chrono::milliseconds kLookAgain{3};
 
 }  // namespace
 

@@ -48,6 +48,10 @@ void check_like(std::string_view call, const Key& key, const NDArray& array, con
   }
 }
 
+/// True if what the calling thread pushes is recorded: whoever runs the recording changes values
+/// without a call to the store.
+bool is_recorded() { return detail::Recorder::of(Engine::get()) != nullptr; }
+
 std::vector<Device> devices_of(std::span<const NDArray* const> arrays) {
   std::vector<Device> devices;
   for (const NDArray* array : arrays) devices.push_back(array->device());
@@ -181,14 +185,18 @@ void LocalStore::add(const Key& key, const NDArray& value, int priority) {
   Value& entry = values_[key];
   entry.shape = value.shape();
   entry.dtype = value.dtype();
+  if (is_recorded()) entry.spares.give_up();
   entry.shards.push_back({{0, value.size(), home}, kept, {}, {}});
 }
 
 void LocalStore::push_group(const Group& group, int priority) {
   Value& value = *group.value;
   place(value, group.arrays, priority);
-  if (detail::Recorder::of(Engine::get()) != nullptr) value.spares.give_up();
-  if (updater_ != nullptr || !optimizer_) value.spares.drop();
+  if (updater_ != nullptr || is_recorded()) {
+    value.spares.give_up();
+  } else if (!optimizer_) {
+    value.spares.drop();
+  }
   if (updater_ != nullptr) {
     call_updater(*group.key, value, group.arrays, priority);
   } else if (optimizer_) {
@@ -249,7 +257,7 @@ void LocalStore::optimize(Value& value, std::span<const NDArray* const> pushed, 
     value.steps = 0;
   }
   ++value.steps;
-  const std::vector<std::shared_ptr<detail::Storage>> spares = value.spares.fill();
+  const std::vector<std::shared_ptr<detail::Storage>> spares = value.spares.blocks();
   for (Shard& shard : value.shards) {
     const std::size_t begin = static_cast<std::size_t>(shard.part.begin) * dtype_size(value.dtype);
     std::vector<SpareRange> copies;
@@ -258,6 +266,7 @@ void LocalStore::optimize(Value& value, std::span<const NDArray* const> pushed, 
                 comm_->gather(shard.part, pushed, shard.buffers, priority), shard.array,
                 shard.state, std::move(copies), priority);
   }
+  value.spares.filled();
 }
 
 void LocalStore::call_updater(const Key& key, Value& value, std::span<const NDArray* const> pushed,

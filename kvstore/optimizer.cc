@@ -173,7 +173,8 @@ void push_update(const Optimizer& optimizer, std::int64_t step, std::vector<NDAr
     push_sum(std::move(gradients), total, priority);
     gradients = {total};
   }
-  const std::vector<Var> reads = vars_of(gradients);
+  std::vector<Var> reads = vars_of(gradients);
+  for (const SpareRange& copy : copies) reads.push_back(copy.block->var());
   const bool brief = are_brief(gradients, weight);
   std::vector<Var> mutates = {weight.var()};
   for (const NDArray& array : state) mutates.push_back(array.var());

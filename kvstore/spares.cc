@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "heddle/engine.h"
+#include "heddle/error.h"
 
 #include "engine/device/backend.h"
 #include "engine/recorder.h"
@@ -16,6 +17,9 @@ namespace {
 
 /// To copy fewer takes no longer than an operation.
 constexpr std::size_t kSmallest = std::size_t{32} << 10U;
+
+/// There are no spare blocks on a device that is so full that it has no room for so many of them.
+constexpr std::size_t kRoom = 4;
 
 /// True if updates of the parts may write to a block of the device of `out`, and `out` may have it.
 bool can_exchange(std::span<const NDArray> parts, const NDArray& out) {
@@ -32,14 +36,16 @@ bool can_exchange(std::span<const NDArray> parts, const NDArray& out) {
 
 }  // namespace
 
-std::vector<std::shared_ptr<detail::Storage>> Spares::fill() {
+std::vector<std::shared_ptr<detail::Storage>> Spares::blocks() {
   std::erase_if(spares_, [](const Spare& spare) { return spare.filled; });
   std::vector<std::shared_ptr<detail::Storage>> blocks;
-  for (Spare& spare : spares_) {
-    spare.filled = true;
-    blocks.push_back(spare.block);
-  }
+  blocks.reserve(spares_.size());
+  for (const Spare& spare : spares_) blocks.push_back(spare.block);
   return blocks;
+}
+
+void Spares::filled() {
+  for (Spare& spare : spares_) spare.filled = true;
 }
 
 bool Spares::pull(std::span<const NDArray> parts, const NDArray& out, int priority) {
@@ -49,14 +55,26 @@ bool Spares::pull(std::span<const NDArray> parts, const NDArray& out, int priori
                                   [&](const Spare& s) { return s.device == out.device(); });
   const std::shared_ptr<detail::Storage>& block = ArrayAccess::storage(out);
   if (spare == spares_.end()) {
-    spares_.push_back(
-        {out.device(), std::make_shared<detail::Storage>(out.device(), block->bytes())});
+    add(out.device(), block->bytes());
     return false;
   }
   if (!spare->filled) return false;
   spare->filled = false;
   push_exchange(parts, spare->block, out, priority);
   return true;
+}
+
+/// The memory is taken here: the update that will write it must not fail for want of a spare block,
+/// nor should others.
+void Spares::add(Device device, std::size_t bytes) {
+  if (device::backend_of(device).room() / kRoom < bytes) return;
+  const auto block = std::make_shared<detail::Storage>(device, bytes);
+  try {
+    block->reserve();
+    spares_.push_back({device, block});
+  } catch (const OutOfMemory&) {
+    give_up();
+  }
 }
 
 void Spares::give_up() {

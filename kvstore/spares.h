@@ -22,7 +22,8 @@ struct SpareRange {
 
 /// The spare blocks of a value, one for each GPU that pulls it after every push. An update writes
 /// the new value there, too, while it is at hand; the next pull on that GPU then exchanges its
-/// array's block with the spare one, and nothing is copied.
+/// array's block with the spare one, and nothing is copied. It costs a copy of the value on each of
+/// them, on devices that have plenty of room.
 ///
 /// Only for GPUs that write each other's memory as fast as their own, and whose blocks the host
 /// cannot hold pointers to.
@@ -32,23 +33,27 @@ struct SpareRange {
 /// Invariants:
 /// - A spare block is written by the updates of the value's parts, which mutate the parts, and
 ///   exchanged by a pull, which reads all of them, once between two updates. So the variables of
-///   the parts order everything that touches it.
+///   the parts order everything that touches it. Updates read the spare's own variable, each other
+///   part of the block, so that it is not given back while they have it open.
 /// - A spare is `filled` only if the value was changed last by updates that write it.
-/// - There is none for a value to which a recorded push goes: its runs are not seen here.
+/// - There is none for a value that others may change unseen: a recording whose script initializes
+///   it or pushes to it, or an updater, which may keep the value's array.
 class Spares {
  public:
   /// The blocks for an update that is about to be pushed. Those that nobody has pulled since the
   /// last one are given up.
-  std::vector<std::shared_ptr<detail::Storage>> fill();
+  std::vector<std::shared_ptr<detail::Storage>> blocks();
+  /// The update of every part has been pushed, with these blocks.
+  void filled();
 
   /// To be called when the value is changed otherwise, or gets other parts.
   void drop() { spares_.clear(); }
 
-  /// Pulls `out` by an exchange and returns true if its GPU has a filled spare. Else, if it could
-  /// have one, the next update will fill it. `parts` make up the value.
+  /// Pulls `out` by an exchange and returns true if its GPU has a filled spare. Else, if it can
+  /// have one, it is there for the next update. `parts` make up the value.
   bool pull(std::span<const NDArray> parts, const NDArray& out, int priority);
 
-  /// To be called for a recorded push.
+  /// For good.
   void give_up();
 
  private:
@@ -57,6 +62,8 @@ class Spares {
     std::shared_ptr<detail::Storage> block;
     bool filled = false;
   };
+
+  void add(Device device, std::size_t bytes);
 
   std::vector<Spare> spares_;
   bool given_up_ = false;

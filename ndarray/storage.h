@@ -48,6 +48,9 @@ class Storage {
   /// what the operation has declared, if EngineOptions::access_check. Throws AccessViolation.
   std::byte* open(Touch touch, std::size_t begin, std::size_t bytes);
 
+  /// Takes the memory now. Throws OutOfMemory.
+  void reserve() { block(); }
+
   /// Gives each of two storages of one device and size, not host_accessible(), the other's block.
   /// Nothing else may touch the blocks meanwhile. Throws OutOfMemory.
   static void exchange(Storage& a, Storage& b);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -84,6 +85,8 @@ class Backend {
   /// 64-byte aligned, uninitialized; never null, also for 0 bytes. Throws OutOfMemory.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void deallocate(void* block, std::size_t bytes) noexcept = 0;
+  /// Bytes that may be allocated beside what is; of a device without a limit, all there are.
+  virtual std::size_t room() const { return std::numeric_limits<std::size_t>::max(); }
 
   /// True if kernels of this device may read the blocks of `other` where they lie, no slower than
   /// a copy would.

@@ -70,6 +70,8 @@ class MemoryPool {
   void trim(std::size_t keep = 0) noexcept;
 
   PoolStatistics statistics() const;
+  /// What is left of the budget; cached blocks count as free.
+  std::size_t room() const { return limits_.budget - statistics().live_bytes; }
 
   /// The size of the class that serves `bytes`: at most a quarter more, from 257 bytes on.
   static std::size_t class_size(std::size_t bytes);

@@ -36,6 +36,7 @@ class SimDevice final : public Backend {
 
   void* allocate(std::size_t bytes) override;
   void deallocate(void* block, std::size_t bytes) noexcept override;
+  std::size_t room() const override { return pool_.room(); }
   bool reads(Device other) const override;
   void open(void* block, std::size_t bytes) override;
   void close(void* block, std::size_t bytes) noexcept override;

@@ -206,12 +206,80 @@ TEST_CASE("what an updater makes of a value is pulled after the optimizer's pull
     training.push();
     training.store().pull("w", out);
   }
-  training.push();
+  training.push();  // and not pulled
   training.store().set_updater(
       [](const Key&, const NDArray&, NDArray& stored) { stored = NDArray::ones(stored.shape()); });
   training.store().push("w", training.new_gradients());
   training.store().pull("w", out);
   CHECK(out.to_vector<float>() == Floats(out.to_vector<float>().size(), 1));
+}
+
+TEST_CASE("a value that a recording initializes again is pulled as the run left it") {
+  const Floats start(10000, 3);
+  const NDArray initial = vector_of(start, Device::gpu(0));
+  const NDArray gradient = NDArray::ones({10000}, Device::gpu(0));
+  const NDArray out({10000}, Device::gpu(0));
+  const auto store = KVStore::create("device");
+  const Recording recording = Engine::get().record([&] { store->init("w", initial); });
+  recording.run();
+  store->set_optimizer(Sgd{.lr = 1});
+  for (int round = 0; round < 2; ++round) {
+    store->push("w", gradient);
+    if (round == 0) store->pull("w", out);
+  }
+  recording.run();
+  store->pull("w", out);
+  CHECK(out.to_vector<float>() == start);
+}
+
+TEST_CASE("an array that an updater has left in the store is pulled as others have changed it") {
+  const NDArray gradient = NDArray::ones({10000}, Device::gpu(0));
+  const NDArray out({10000}, Device::gpu(0));
+  NDArray kept;
+  const auto store = KVStore::create("device");
+  store->init("w", NDArray::ones({10000}, Device::gpu(0)));
+  store->set_updater([&](const Key&, const NDArray& received, NDArray& stored) {
+    stored = received;
+    kept = stored;
+  });
+  store->push("w", gradient);
+  store->set_optimizer(Sgd{.lr = 1});
+  for (int round = 0; round < 2; ++round) {
+    store->push("w", gradient);
+    if (round == 0) store->pull("w", out);
+  }
+  kept.copy_from(NDArray::full({10000}, 7));
+  store->pull("w", out);
+  CHECK(out.to_vector<float>() == Floats(10000, 7));
+}
+
+TEST_CASE("a refused push leaves what is pulled as the last one made it") {
+  Training training(any_size());
+  const NDArray out = training.array(0);
+  for (int round = 0; round < 2; ++round) {
+    training.push();
+    training.store().pull("w", out);
+  }
+  std::vector<NDArray> gradients = training.new_gradients();
+  Engine::get().delete_variable(gradients[1].var());
+  CHECK_THROWS_AS(training.store().push("w", gradients), std::invalid_argument);
+  training.store().pull("w", out);
+  const NDArray copied = NDArray::zeros(out.shape());
+  training.store().pull("w", copied);
+  CHECK(out.to_vector<float>() == copied.to_vector<float>());
+}
+
+TEST_CASE("spare blocks come and go while their updates are pending") {
+  Training training(any_size());
+  const NDArray out = training.array(0);
+  for (int round = 0; round < 40; ++round) {
+    training.push();
+    if (round % 3 == 0) training.store().pull("w", out);
+    const NDArray other = NDArray::ones(out.shape(), Device::gpu(0)) * 2.0;
+    if (round % 4 == 0) CHECK(other.to_vector<float>().back() == 2);
+  }
+  training.store().pull("w", out);
+  CHECK(out.to_vector<float>() == training.expected());
 }
 
 TEST_CASE("the error of a gradient reaches what is pulled by an exchange") {
