@@ -261,6 +261,7 @@ void LocalStore::optimize(Value& value, std::span<const NDArray* const> pushed, 
   for (Shard& shard : value.shards) {
     const std::size_t begin = static_cast<std::size_t>(shard.part.begin) * dtype_size(value.dtype);
     std::vector<SpareRange> copies;
+    copies.reserve(spares.size());
     for (const auto& block : spares) copies.push_back({block, begin});
     push_update(*optimizer_, value.steps,
                 comm_->gather(shard.part, pushed, shard.buffers, priority), shard.array,

@@ -86,6 +86,7 @@ class Update {
     std::byte* state[2] = {};
     for (std::size_t i = 0; i < state_.size(); ++i) state[i] = address(state_[i]);
     std::vector<std::byte*> copies;
+    copies.reserve(copies_.size());
     for (const SpareRange& copy : copies_) copies.push_back(copy.block->open() + copy.begin);
     if (gradients.size() == 1 && copies.empty()) {
       return step_.apply(weight, gradients[0], state, weight_.size());
