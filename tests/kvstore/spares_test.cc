@@ -1,4 +1,4 @@
-// What is pulled after every push comes by an exchange of blocks. Nobody must notice.
+#include "kvstore/spares.h"
 
 #include <cstdint>
 #include <memory>
@@ -17,6 +17,8 @@
 
 namespace heddle {
 namespace {
+
+// What is pulled after every push comes by an exchange of blocks. Nobody must notice.
 
 using Floats = std::vector<float>;
 using support::vector_of;
@@ -253,20 +255,17 @@ TEST_CASE("an array that an updater has left in the store is pulled as others ha
   CHECK(out.to_vector<float>() == Floats(10000, 7));
 }
 
-TEST_CASE("a refused push leaves what is pulled as the last one made it") {
-  Training training(any_size());
-  const NDArray out = training.array(0);
-  for (int round = 0; round < 2; ++round) {
-    training.push();
-    training.store().pull("w", out);
-  }
-  std::vector<NDArray> gradients = training.new_gradients();
-  Engine::get().delete_variable(gradients[1].var());
-  CHECK_THROWS_AS(training.store().push("w", gradients), std::invalid_argument);
-  training.store().pull("w", out);
-  const NDArray copied = NDArray::zeros(out.shape());
-  training.store().pull("w", copied);
-  CHECK(out.to_vector<float>() == copied.to_vector<float>());
+TEST_CASE("a block is exchanged only after the update of every part was pushed") {
+  kvstore::Spares spares;
+  const std::vector<NDArray> parts = {NDArray::ones({10000}, Device::gpu(0))};
+  const NDArray out = NDArray::zeros({10000}, Device::gpu(0));
+  CHECK_FALSE(spares.pull(parts, out, 0));
+  CHECK(spares.blocks().size() == 1);
+  CHECK_FALSE(spares.pull(parts, out, 0));
+  spares.filled();
+  CHECK(spares.pull(parts, out, 0));
+  CHECK_FALSE(spares.pull(parts, out, 0));
+  Engine::get().wait_for_all();
 }
 
 TEST_CASE("spare blocks come and go while their updates are pending") {
