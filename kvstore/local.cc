@@ -5,10 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "heddle/engine.h"
 #include "heddle/error.h"
 
-#include "engine/recorder.h"
 #include "kvstore/optimizer.h"
 #include "kvstore/sum.h"
 #include "kvstore/transfer.h"
@@ -47,10 +45,6 @@ void check_like(std::string_view call, const Key& key, const NDArray& array, con
                " was initialized");
   }
 }
-
-/// True if what the calling thread pushes is recorded: whoever runs the recording changes values
-/// without a call to the store.
-bool is_recorded() { return detail::Recorder::of(Engine::get()) != nullptr; }
 
 std::vector<Device> devices_of(std::span<const NDArray* const> arrays) {
   std::vector<Device> devices;

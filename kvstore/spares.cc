@@ -36,6 +36,8 @@ bool can_exchange(std::span<const NDArray> parts, const NDArray& out) {
 
 }  // namespace
 
+bool is_recorded() { return detail::Recorder::of(Engine::get()) != nullptr; }
+
 std::vector<std::shared_ptr<detail::Storage>> Spares::blocks() {
   std::erase_if(spares_, [](const Spare& spare) { return spare.filled; });
   std::vector<std::shared_ptr<detail::Storage>> blocks;
@@ -49,8 +51,7 @@ void Spares::filled() {
 }
 
 bool Spares::pull(std::span<const NDArray> parts, const NDArray& out, int priority) {
-  const bool is_recorded = detail::Recorder::of(Engine::get()) != nullptr;
-  if (given_up_ || is_recorded || !can_exchange(parts, out)) return false;
+  if (given_up_ || is_recorded() || !can_exchange(parts, out)) return false;
   const auto spare = std::find_if(spares_.begin(), spares_.end(),
                                   [&](const Spare& s) { return s.device == out.device(); });
   const std::shared_ptr<detail::Storage>& block = ArrayAccess::storage(out);

@@ -14,6 +14,10 @@ class Storage;
 
 namespace heddle::kvstore {
 
+/// True if what the calling thread pushes is recorded: whoever runs the recording changes values
+/// without a call to the store.
+bool is_recorded();
+
 /// Where an update leaves a second copy of what it has written.
 struct SpareRange {
   std::shared_ptr<detail::Storage> block;
@@ -33,8 +37,8 @@ struct SpareRange {
 /// Invariants:
 /// - A spare block is written by the updates of the value's parts, which mutate the parts, and
 ///   exchanged by a pull, which reads all of them, once between two updates. So the variables of
-///   the parts order everything that touches it. Updates read the spare's own variable, each other
-///   part of the block, so that it is not given back while they have it open.
+///   the parts order everything that touches it. Updates name its own variable, too, as one that
+///   they read, so that it is not given back while they have it open.
 /// - A spare is `filled` only if the value was changed last by updates that write it.
 /// - There is none for a value that others may change unseen: a recording whose script initializes
 ///   it or pushes to it, or an updater, which may keep the value's array.

@@ -139,6 +139,8 @@ class KVStore {
   void push(const std::vector<Key>& keys, const std::vector<std::vector<NDArray>>& groups,
             int priority = 0);
 
+  // On a simulated GPU with plenty of room, a value that is pulled after every push of an optimizer
+  // takes its memory once more.
   void pull(const Key& key, NDArray out, int priority = 0);
   void pull(const Key& key, const std::vector<NDArray>& outs, int priority = 0);
   void pull(const std::vector<Key>& keys, const std::vector<NDArray>& outs, int priority = 0);

@@ -42,6 +42,13 @@ class Training {
   KVStore& store() { return *store_; }
   NDArray array(int gpu) const { return NDArray::zeros({size_}, Device::gpu(gpu)); }
   void push() { step(new_gradients()); }
+  /// From then on pulls of `out` after a push are exchanges.
+  void push_and_pull_twice(const NDArray& out) {
+    for (int round = 0; round < 2; ++round) {
+      push();
+      store_->pull("w", out);
+    }
+  }
   void step(const std::vector<NDArray>& gradients) {
     store_->push("w", gradients);
     expect_step(gradients);
@@ -204,10 +211,7 @@ TEST_CASE("a recorded pull gives the newest value in each run") {
 TEST_CASE("what an updater makes of a value is pulled after the optimizer's pulls") {
   Training training(any_size());
   const NDArray out = training.array(0);
-  for (int round = 0; round < 2; ++round) {
-    training.push();
-    training.store().pull("w", out);
-  }
+  training.push_and_pull_twice(out);
   training.push();  // and not pulled
   training.store().set_updater(
       [](const Key&, const NDArray&, NDArray& stored) { stored = NDArray::ones(stored.shape()); });
@@ -284,10 +288,7 @@ TEST_CASE("spare blocks come and go while their updates are pending") {
 TEST_CASE("the error of a gradient reaches what is pulled by an exchange") {
   Training training(any_size());
   const NDArray out = training.array(0);
-  for (int round = 0; round < 2; ++round) {
-    training.push();
-    training.store().pull("w", out);
-  }
+  training.push_and_pull_twice(out);
   const std::vector<NDArray> gradients = training.new_gradients();
   Engine::get().push([] { throw std::runtime_error("no gradient"); }, {}, {gradients[1].var()});
   training.store().push("w", gradients);
