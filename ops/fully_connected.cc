@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "heddle/ops.h"
 
@@ -7,6 +8,7 @@
 #include "ops/invoke.h"
 #include "ops/kernels.h"
 #include "ops/matmul.h"
+#include "ops/small_batch.h"
 
 namespace heddle {
 
@@ -19,14 +21,24 @@ constexpr const char* kBackward = "fully_connected_backward";
 
 /// The product adds to the bias, so the result is written twice instead of three times.
 template <class T>
+void forward_in_place(const MatmulSizes& sizes, const T* x, const T* weight, const T* bias,
+                      T* out) {
+  T* row = out;
+  for (std::int64_t i = 0; i < sizes.m; ++i, row += sizes.n) std::copy_n(bias, sizes.n, row);
+  matmul(sizes, x, weight, out, true);
+}
+
+template <class T>
 void forward(const MatmulSizes& sizes, const void* x, const void* weight, const void* bias,
              void* out) {
-  T* row = static_cast<T*>(out);
-  for (std::int64_t i = 0; i < sizes.m; ++i, row += sizes.n) {
-    std::copy_n(static_cast<const T*>(bias), sizes.n, row);
+  const auto run = [&](auto kernel) {
+    kernel(sizes, static_cast<const T*>(x), static_cast<const T*>(weight),
+           static_cast<const T*>(bias), static_cast<T*>(out));
+  };
+  if constexpr (std::is_same_v<T, float>) {
+    if (is_small_batch(sizes)) return run(&small_batch_forward);
   }
-  matmul(sizes, static_cast<const T*>(x), static_cast<const T*>(weight), static_cast<T*>(out),
-         true);
+  run(&forward_in_place<T>);
 }
 
 template <class T>

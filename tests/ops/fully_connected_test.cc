@@ -28,6 +28,35 @@ TEST_CASE("fully_connected is x weight^T + bias") {
   CHECK(values(fully_connected(x, weight, bias)) == Values{11, 25, 14, 31});
 }
 
+TEST_CASE("fully_connected of any number of rows is exact where no product is rounded") {
+  const std::int64_t rows = GENERATE(1, 5, 16, 60, 64, 65);
+  const std::int64_t outputs = GENERATE(10, 256, 700);
+  const std::int64_t inputs = GENERATE(100, 256, 300);
+  const auto small = [](std::int64_t count, std::int64_t step) {
+    Values result(static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i) {
+      result[static_cast<std::size_t>(i)] = static_cast<double>(i * step % 17 - 8);
+    }
+    return result;
+  };
+  const Values x = small(rows * inputs, 5);
+  const Values weight = small(outputs * inputs, 3);
+  const Values bias = small(outputs, 7);
+
+  Values expected = small(rows * outputs, 0);
+  const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < outputs; ++j) {
+      double& sum = expected[at(i * outputs + j)] = bias[at(j)];
+      for (std::int64_t k = 0; k < inputs; ++k) {
+        sum += x[at(i * inputs + k)] * weight[at(j * inputs + k)];
+      }
+    }
+  }
+  CHECK(values(fully_connected(array(x, {rows, inputs}), array(weight, {outputs, inputs}),
+                               array(bias, {outputs}))) == expected);
+}
+
 TEST_CASE("fully_connected_backward gives the gradients of all three operands") {
   const Shape x_shape{4, 3};
   const Shape weight_shape{5, 3};
