@@ -9,7 +9,7 @@ namespace heddle::device {
 
 class CudaGpu;
 
-/// The memory of a GPU for its pool: small blocks are cut from slabs of cudaMalloc, which are kept.
+/// The memory of a GPU for its pool.
 RawMemory cuda_memory(CudaGpu& gpu);
 
 /// Page-locked memory of the host that every GPU reaches, from a pool that the process shares.

@@ -1,11 +1,13 @@
 #include "engine/device/memory_pool.h"
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <utility>
+
+#include <sys/mman.h>
 
 #include "heddle/error.h"
 
@@ -14,8 +16,20 @@
 namespace heddle::device {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kLargestRequest = std::size_t{1} << 62U;  // no class size overflows
+constexpr std::size_t kLargestRequest = std::size_t{1} << 61U;  // no block size overflows
+constexpr std::size_t kHugePage = std::size_t{2} << 20U;
+
+/// What small blocks are cut from, if the budget has room for many of them.
+constexpr std::size_t kSegment = 4 * kHugePage;
+constexpr std::size_t kSegmentsInBudget = 16;
+constexpr std::size_t kBlocksInSegment = 4;
+
+/// A write beyond a block must not hit the next one unseen.
+constexpr std::size_t kGap = base::kAddressSanitizer ? kBlockAlignment : 0;
+
+std::size_t round_up(std::size_t bytes, std::size_t step) {
+  return (bytes + step - 1) / step * step;
+}
 
 std::string readable(std::size_t bytes) {
   constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -30,127 +44,118 @@ std::string readable(std::size_t bytes) {
 }  // namespace
 
 RawMemory host_memory() {
-  return {[](std::size_t bytes) { return std::aligned_alloc(kAlignment, bytes); },
+  return {[](std::size_t bytes) -> void* {
+            if (bytes < kHugePage) return std::aligned_alloc(kBlockAlignment, bytes);
+            const std::size_t pages = round_up(bytes, kHugePage);
+            void* const block = std::aligned_alloc(kHugePage, pages);
+            if (block != nullptr) madvise(block, pages, MADV_HUGEPAGE);  // a wish: it may fail
+            return block;
+          },
           [](void* block, std::size_t) { std::free(block); }};
 }
 
 MemoryPool::MemoryPool(std::string owner, RawMemory raw, PoolLimits limits)
-    : owner_(std::move(owner)), raw_(std::move(raw)), limits_(limits) {}
+    : owner_(std::move(owner)),
+      raw_(std::move(raw)),
+      limits_(limits),
+      segment_(std::min(kSegment,
+                        limits.budget / kSegmentsInBudget / kBlockAlignment * kBlockAlignment)),
+      small_most_(segment_ / kBlocksInSegment) {}
 
 MemoryPool::~MemoryPool() { trim(); }
 
-std::size_t MemoryPool::class_size(std::size_t bytes) {
-  if (bytes <= kAlignment) return kAlignment;
-  const std::size_t step = std::max(kAlignment, std::bit_floor(bytes - 1) / 4);
-  return (bytes + step - 1) / step * step;
-}
-
-// A class size s with 2^e < s <= 2^(e+1) is 2^e and one to four quarters of it.
-std::size_t MemoryPool::class_index(std::size_t class_bytes) {
-  const std::size_t below = std::bit_floor(class_bytes - 1);
-  const auto exponent = static_cast<std::size_t>(std::countr_zero(below));
-  return 4 * exponent + (class_bytes - below) / (below / 4) - 1;
-}
-
 void* MemoryPool::allocate(std::size_t bytes) {
   if (bytes > kLargestRequest) fail(bytes);
-  const std::size_t size = class_size(bytes);
-  void* block = take_cached(size);
-  for (int attempt = 0; block == nullptr; ++attempt) {
-    if (reserve(size)) {
-      block = raw_.allocate(size);
-      if (block == nullptr) cancel_reservation(size);
-    }
-    if (block != nullptr) {
-      poison(block, size);
-    } else if (attempt == 0) {
-      trim();
-    } else {
-      fail(bytes);
-    }
+  const std::size_t size = block_size(bytes + kGap);
+  std::byte* block = take(size);
+  if (block == nullptr) block = grow(size, segment_for(size));
+  if (block == nullptr) {
+    trim();
+    block = take(size);  // others may have given something back
   }
+  if (block == nullptr) block = grow(size, size);
+  if (block == nullptr) fail(bytes);
   unpoison(block, bytes);
   return block;
 }
 
-void* MemoryPool::take_cached(std::size_t class_bytes) {
+std::byte* MemoryPool::take(std::size_t size) {
   const std::lock_guard lock(mutex_);
-  SizeClass& size_class = classes_[class_index(class_bytes)];
-  size_class.last_use = ++clock_;
-  if (size_class.blocks.empty()) return nullptr;
-  void* block = size_class.blocks.back();
-  size_class.blocks.pop_back();
-  statistics_.cached_bytes -= class_bytes;
-  statistics_.live_bytes += class_bytes;
-  statistics_.peak_bytes = std::max(statistics_.peak_bytes, statistics_.live_bytes);
-  ++statistics_.hits;
+  std::byte* const block = heap_of(size).take(size);
+  if (block != nullptr) {
+    ++statistics_.hits;
+    count_locked();
+  }
   return block;
 }
 
-bool MemoryPool::reserve(std::size_t class_bytes) {
-  const std::lock_guard lock(mutex_);
-  const std::size_t used = statistics_.live_bytes + statistics_.cached_bytes;
-  if (class_bytes > limits_.budget || used > limits_.budget - class_bytes) return false;
-  statistics_.live_bytes += class_bytes;
-  statistics_.peak_bytes = std::max(statistics_.peak_bytes, statistics_.live_bytes);
-  ++statistics_.misses;
-  return true;
+/// A block of a new segment of at least `size` bytes, or null: of `segment` bytes if the budget has
+/// room for them.
+std::byte* MemoryPool::grow(std::size_t size, std::size_t segment) {
+  {
+    const std::lock_guard lock(mutex_);
+    const std::size_t room = limits_.budget - reserved_locked() - growing_;
+    if (size > room) return nullptr;
+    segment = std::min(segment, room / kBlockAlignment * kBlockAlignment);
+    growing_ += segment;
+  }
+  auto* const begin = static_cast<std::byte*>(raw_.allocate(segment));
+  if (begin != nullptr) poison(begin, segment);
+  std::byte* block = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    growing_ -= segment;
+    if (begin == nullptr) return nullptr;
+    try {
+      heap_of(size).add({begin, segment});
+      block = heap_of(size).take(size);
+      ++statistics_.misses;
+      count_locked();
+    } catch (const std::bad_alloc&) {
+      // There is no room even to write the segment down: it goes back.
+    }
+  }
+  if (block == nullptr) {
+    unpoison(begin, segment);
+    raw_.release(begin, segment);
+  }
+  return block;
 }
 
-void MemoryPool::cancel_reservation(std::size_t class_bytes) {
-  const std::lock_guard lock(mutex_);
-  statistics_.live_bytes -= class_bytes;
-  --statistics_.misses;
+std::size_t MemoryPool::segment_for(std::size_t size) const {
+  if (size <= small_most_) return segment_;
+  const std::size_t pages = round_up(size, kHugePage);
+  return pages - size <= size / kBlocksInSegment / 2 ? pages : size;
+}
+
+void MemoryPool::count_locked() {
+  statistics_.peak_bytes = std::max(statistics_.peak_bytes, live_locked());
+  statistics_.peak_reserved_bytes = std::max(statistics_.peak_reserved_bytes, reserved_locked());
 }
 
 void MemoryPool::deallocate(void* block, std::size_t bytes) noexcept {
-  const std::size_t size = class_size(bytes);
-  poison(block, size);
-  bool cached = true;
+  poison(block, bytes);
   bool too_many = false;
   {
     const std::lock_guard lock(mutex_);
-    SizeClass& size_class = classes_[class_index(size)];
-    try {
-      size_class.blocks.push_back(block);
-    } catch (const std::bad_alloc&) {
-      cached = false;  // no room even for the pointer: give the block itself back
-    }
-    size_class.last_use = ++clock_;
-    statistics_.live_bytes -= size;
-    if (cached) statistics_.cached_bytes += size;
-    too_many = statistics_.cached_bytes > limits_.cache_limit;
-  }
-  if (!cached) {
-    unpoison(block, size);
-    raw_.release(block, size);
+    heap_of(block_size(bytes + kGap)).give_back(static_cast<std::byte*>(block));
+    const bool has_idle = small_.has_idle() || large_.has_idle();
+    too_many = has_idle && cached_locked() > limits_.cache_limit;
   }
   if (too_many) trim(limits_.cache_limit);
 }
 
 void MemoryPool::trim(std::size_t keep) noexcept {
-  for (;;) {
-    const Victim victim = take_victim(keep);
-    if (victim.block == nullptr) return;
-    unpoison(victim.block, victim.bytes);
-    raw_.release(victim.block, victim.bytes);
+  while (const std::optional<Segment> victim = take_victim(keep)) {
+    unpoison(victim->begin, victim->bytes);
+    raw_.release(victim->begin, victim->bytes);
   }
 }
 
-MemoryPool::Victim MemoryPool::take_victim(std::size_t keep) noexcept {
+std::optional<Segment> MemoryPool::take_victim(std::size_t keep) noexcept {
   const std::lock_guard lock(mutex_);
-  if (statistics_.cached_bytes <= keep) return {};
-  SizeClass* oldest = nullptr;
-  for (SizeClass& size_class : classes_) {
-    if (size_class.blocks.empty()) continue;
-    if (oldest == nullptr || size_class.last_use < oldest->last_use) oldest = &size_class;
-  }
-  const auto index = static_cast<std::size_t>(oldest - classes_.data());
-  const std::size_t below = std::size_t{1} << (index / 4);
-  const Victim victim = {oldest->blocks.back(), below + (index % 4 + 1) * (below / 4)};
-  oldest->blocks.pop_back();
-  statistics_.cached_bytes -= victim.bytes;
-  return victim;
+  if (cached_locked() <= keep) return std::nullopt;
+  return large_.has_idle() ? large_.remove_idle() : small_.remove_idle();
 }
 
 void MemoryPool::poison(const void* block, std::size_t bytes) const noexcept {
@@ -163,7 +168,10 @@ void MemoryPool::unpoison(const void* block, std::size_t bytes) const noexcept {
 
 PoolStatistics MemoryPool::statistics() const {
   const std::lock_guard lock(mutex_);
-  return statistics_;
+  PoolStatistics now = statistics_;
+  now.live_bytes = live_locked();
+  now.cached_bytes = cached_locked();
+  return now;
 }
 
 void MemoryPool::fail(std::size_t bytes) const {

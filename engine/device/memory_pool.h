@@ -1,12 +1,12 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
-#include <vector>
+
+#include "engine/device/segment_heap.h"
 
 namespace heddle::device {
 
@@ -19,37 +19,41 @@ struct RawMemory {
   bool is_host = true;  ///< the process may touch it
 };
 
-/// The heap of the process.
+/// The heap of the process. What is large enough lies on huge pages if the system lends any.
 RawMemory host_memory();
 
 struct PoolLimits {
   std::size_t budget = SIZE_MAX;       ///< bytes live and cached together
-  std::size_t cache_limit = SIZE_MAX;  ///< bytes cached
+  std::size_t cache_limit = SIZE_MAX;  ///< bytes cached, beyond which idle memory is given back
 };
 
-/// Bytes are of whole size classes.
+/// Bytes are of whole blocks: up to 1/16 more than what was asked for.
 struct PoolStatistics {
-  std::size_t live_bytes = 0;    ///< handed out
-  std::size_t cached_bytes = 0;  ///< given back, kept for reuse
-  std::size_t peak_bytes = 0;    ///< most that was live at once
-  std::uint64_t hits = 0;        ///< allocations served from the cache
-  std::uint64_t misses = 0;      ///< allocations served by RawMemory
+  std::size_t live_bytes = 0;           ///< handed out
+  std::size_t cached_bytes = 0;         ///< taken from RawMemory and not handed out
+  std::size_t peak_bytes = 0;           ///< most that was live at once
+  std::size_t peak_reserved_bytes = 0;  ///< most that was live and cached at once
+  std::uint64_t hits = 0;               ///< allocations served from the cache
+  std::uint64_t misses = 0;             ///< allocations served by RawMemory
 };
 
-/// Keeps blocks that were given back, so that the next one of their size class costs neither a
-/// system call nor page faults. There are four classes per power of two, from 64 bytes on.
+/// Cuts blocks from large segments of memory and keeps what comes back, so that an allocation costs
+/// neither a system call nor page faults, and small blocks share huge pages.
 ///
-/// Under AddressSanitizer the bytes of a block beyond those asked for, and cached blocks, are
-/// poisoned if they are the host's.
+/// Under AddressSanitizer there is a gap behind each block; it, and what is cached, is poisoned if
+/// it is the host's.
 ///
 /// Thread safety: every member but the destructor may be called from any thread. The mutex is
 /// never held while RawMemory works.
 ///
 /// Invariants (of the state under the mutex):
-/// - A block is live, cached, or on its way between RawMemory and one of these; in the latter case
-///   it counts as live if it is being allocated and not at all if it is being released.
-/// - cached_bytes is the sum of the classes' free blocks, all of which have their class's size.
-/// - live_bytes + cached_bytes <= budget; cached_bytes <= cache_limit outside of deallocate().
+/// - Blocks of up to small_most_ bytes are small_'s, others large_'s: small ones would cut what
+/// large
+///   ones need whole.
+/// - A segment is in one of them, or on its way between RawMemory and it; in the latter case
+///   growing_ counts it if it is being allocated, and nothing does if it is being released.
+/// - reserved_locked() + growing_ <= budget.
+/// - Outside of deallocate() cached bytes are above cache_limit only if no segment is idle.
 class MemoryPool {
  public:
   /// `owner` names the pool in errors.
@@ -60,38 +64,29 @@ class MemoryPool {
   MemoryPool& operator=(const MemoryPool&) = delete;
 
   /// 64-byte aligned, uninitialized, never null. Throws OutOfMemory if there is no memory even
-  /// after the cache has been emptied.
+  /// after all idle segments have been given back.
   void* allocate(std::size_t bytes);
   /// `bytes` is what allocate() was asked for.
   void deallocate(void* block, std::size_t bytes) noexcept;
 
-  /// Gives cached blocks back to RawMemory, least recently used classes first, until at most
-  /// `keep` bytes are cached.
+  /// Gives segments without a live block back to RawMemory, those that have been so for longest
+  /// first, until at most `keep` bytes are cached or none is left.
   void trim(std::size_t keep = 0) noexcept;
 
   PoolStatistics statistics() const;
-  /// What is left of the budget; cached blocks count as free.
+  /// What is left of the budget; cached memory counts as free.
   std::size_t room() const { return limits_.budget - statistics().live_bytes; }
 
-  /// The size of the class that serves `bytes`: at most a quarter more, from 257 bytes on.
-  static std::size_t class_size(std::size_t bytes);
-
  private:
-  struct SizeClass {
-    std::vector<void*> blocks;
-    std::uint64_t last_use = 0;  // in ticks of clock_
-  };
-  struct Victim {
-    void* block = nullptr;
-    std::size_t bytes = 0;
-  };
-  static constexpr std::size_t kClasses = std::size_t{4} * 64;
-
-  static std::size_t class_index(std::size_t class_bytes);
-  void* take_cached(std::size_t class_bytes);
-  bool reserve(std::size_t class_bytes);
-  void cancel_reservation(std::size_t class_bytes);
-  Victim take_victim(std::size_t keep) noexcept;
+  std::byte* take(std::size_t size);
+  std::byte* grow(std::size_t size, std::size_t segment);
+  std::size_t segment_for(std::size_t size) const;
+  SegmentHeap& heap_of(std::size_t size) { return size <= small_most_ ? small_ : large_; }
+  std::size_t live_locked() const { return small_.live_bytes() + large_.live_bytes(); }
+  std::size_t reserved_locked() const { return small_.reserved_bytes() + large_.reserved_bytes(); }
+  std::size_t cached_locked() const { return reserved_locked() - live_locked(); }
+  void count_locked();
+  std::optional<Segment> take_victim(std::size_t keep) noexcept;
   void poison(const void* block, std::size_t bytes) const noexcept;
   void unpoison(const void* block, std::size_t bytes) const noexcept;
   [[noreturn]] void fail(std::size_t bytes) const;
@@ -99,11 +94,14 @@ class MemoryPool {
   const std::string owner_;
   const RawMemory raw_;
   const PoolLimits limits_;
+  const std::size_t segment_;     // bytes of one for small blocks
+  const std::size_t small_most_;  // bytes of a small block
 
   mutable std::mutex mutex_;
-  PoolStatistics statistics_;
-  std::uint64_t clock_ = 0;  // counts allocations and deallocations
-  std::array<SizeClass, kClasses> classes_;
+  SegmentHeap small_;
+  SegmentHeap large_;
+  std::size_t growing_ = 0;
+  PoolStatistics statistics_;  // but live_bytes and cached_bytes
 };
 
 }  // namespace heddle::device
