@@ -24,7 +24,7 @@ constexpr std::size_t kSegment = 4 * kHugePage;
 constexpr std::size_t kSegmentsInBudget = 16;
 constexpr std::size_t kBlocksInSegment = 4;
 
-/// A write beyond a block must not hit the next one unseen.
+/// Under AddressSanitizer a write beyond a small block must not hit the next one unseen.
 constexpr std::size_t kGap = base::kAddressSanitizer ? kBlockAlignment : 0;
 
 std::size_t round_up(std::size_t bytes, std::size_t step) {
@@ -66,7 +66,7 @@ MemoryPool::~MemoryPool() { trim(); }
 
 void* MemoryPool::allocate(std::size_t bytes) {
   if (bytes > kLargestRequest) fail(bytes);
-  const std::size_t size = block_size(bytes + kGap);
+  const std::size_t size = size_for(bytes);
   std::byte* block = take(size);
   if (block == nullptr) block = grow(size, segment_for(size));
   if (block == nullptr) {
@@ -77,6 +77,11 @@ void* MemoryPool::allocate(std::size_t bytes) {
   if (block == nullptr) fail(bytes);
   unpoison(block, bytes);
   return block;
+}
+
+std::size_t MemoryPool::size_for(std::size_t bytes) const {
+  const std::size_t size = block_size(bytes);
+  return raw_.is_host && size <= small_most_ ? block_size(bytes + kGap) : size;
 }
 
 std::byte* MemoryPool::take(std::size_t size) {
@@ -138,7 +143,7 @@ void MemoryPool::deallocate(void* block, std::size_t bytes) noexcept {
   bool too_many = false;
   {
     const std::lock_guard lock(mutex_);
-    heap_of(block_size(bytes + kGap)).give_back(static_cast<std::byte*>(block));
+    heap_of(size_for(bytes)).give_back(static_cast<std::byte*>(block));
     const bool has_idle = small_.has_idle() || large_.has_idle();
     too_many = has_idle && cached_locked() > limits_.cache_limit;
   }

@@ -40,8 +40,8 @@ struct PoolStatistics {
 /// Cuts blocks from large segments of memory and keeps what comes back, so that an allocation costs
 /// neither a system call nor page faults, and small blocks share huge pages.
 ///
-/// Under AddressSanitizer there is a gap behind each block; it, and what is cached, is poisoned if
-/// it is the host's.
+/// Under AddressSanitizer there is a gap behind each small block; it, and what is cached, is
+/// poisoned if it is the host's.
 ///
 /// Thread safety: every member but the destructor may be called from any thread. The mutex is
 /// never held while RawMemory works.
@@ -80,6 +80,7 @@ class MemoryPool {
  private:
   std::byte* take(std::size_t size);
   std::byte* grow(std::size_t size, std::size_t segment);
+  std::size_t size_for(std::size_t bytes) const;
   std::size_t segment_for(std::size_t size) const;
   SegmentHeap& heap_of(std::size_t size) { return size <= small_most_ ? small_ : large_; }
   std::size_t live_locked() const { return small_.live_bytes() + large_.live_bytes(); }
