@@ -1,11 +1,8 @@
 #include "tests/io/fixtures.h"
 
-#include <fstream>
 #include <numeric>
 #include <stdexcept>
-#include <system_error>
 
-#include <stdlib.h>
 #include <zlib.h>
 
 #include "heddle/engine.h"
@@ -13,27 +10,6 @@
 #include "tests/support/gate.h"
 
 namespace heddle::io::test {
-
-TemporaryFolder::TemporaryFolder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "heddle-io-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-  folder_ = pattern;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
-
-std::string TemporaryFolder::write(const std::string& name,
-                                   std::span<const std::uint8_t> content) const {
-  std::ofstream file(folder_ / name, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(content.data()),
-             static_cast<std::streamsize>(content.size()));
-  file.close();
-  if (!file) throw std::runtime_error("cannot write " + path(name));
-  return path(name);
-}
 
 Bytes idx_bytes(std::uint32_t magic, std::initializer_list<std::uint32_t> dims,
                 std::span<const std::uint8_t> elements) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -9,25 +8,13 @@
 
 #include "heddle/io.h"
 
+#include "tests/support/temporary_folder.h"
+
 namespace heddle::io::test {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// A new, empty folder that goes when the object does.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  /// Writes the file and returns its path.
-  std::string write(const std::string& name, std::span<const std::uint8_t> content) const;
-
- private:
-  std::filesystem::path folder_;
-};
+using support::TemporaryFolder;
 
 /// An IDX file: magic number, dimensions, elements.
 Bytes idx_bytes(std::uint32_t magic, std::initializer_list<std::uint32_t> dims,

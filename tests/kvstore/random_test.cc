@@ -12,6 +12,7 @@
 #include "heddle/ops.h"
 
 #include "tests/kvstore/support.h"
+#include "tests/support/scale.h"
 
 namespace heddle {
 namespace {
@@ -155,7 +156,8 @@ class RandomProgram {
 
 TEST_CASE("random programs on a store give what the serial ones give") {
   const std::string type = GENERATE(as<std::string>(), "local", "device");
-  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+  constexpr std::uint64_t kPrograms = support::kScale > 1 ? 6 : 30;
+  for (std::uint64_t seed = 1; seed <= kPrograms; ++seed) {
     CAPTURE(type, seed);
     RandomProgram program(type, seed);
     program.run(40);
@@ -169,7 +171,8 @@ TEST_CASE("fractions are summed in the order of the push, bit for bit") {
   support::Random random(static_cast<std::uint64_t>(size));
   const auto store = KVStore::create(type);
   store->init(0, NDArray::zeros({size}));
-  for (int round = 0; round < 10; ++round) {
+  constexpr int kRounds = support::kScale > 1 ? 4 : 10;
+  for (int round = 0; round < kRounds; ++round) {
     CAPTURE(type, size, round);
     std::vector<NDArray> values;
     Floats expected(static_cast<std::size_t>(size));

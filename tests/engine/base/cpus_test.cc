@@ -1,39 +1,16 @@
 #include "engine/base/cpus.h"
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 
 #include <catch2/catch.hpp>
-#include <unistd.h>
+
+#include "tests/support/temporary_folder.h"
 
 namespace heddle::base {
 namespace {
 
-namespace fs = std::filesystem;
-
-/// A directory that stands for "/", removed at the end.
-class FakeRoot {
- public:
-  FakeRoot() {
-    std::string pattern = (fs::temp_directory_path() / "heddle-cpus-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~FakeRoot() { fs::remove_all(path_); }
-  FakeRoot(const FakeRoot&) = delete;
-  FakeRoot& operator=(const FakeRoot&) = delete;
-
-  void write(const std::string& path, const std::string& text) const {
-    fs::create_directories((path_ / path).parent_path());
-    std::ofstream(path_ / path) << text;
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
+using support::TemporaryFolder;  // stands for "/"
 
 constexpr const char* kMountVersion2 =
     "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
@@ -45,12 +22,12 @@ TEST_CASE("a process may use at least one CPU and no more than the machine has")
 }
 
 TEST_CASE("no cgroup means no quota") {
-  const FakeRoot root;
+  const TemporaryFolder root;
   CHECK(cgroup_cpu_quota(root.path()) == std::nullopt);
 }
 
 TEST_CASE("a version 2 quota is the group's cpu.max") {
-  const FakeRoot root;
+  const TemporaryFolder root;
   root.write("proc/self/mountinfo", kMountVersion2);
   root.write("proc/self/cgroup", "0::/app\n");
   root.write("sys/fs/cgroup/app/cpu.max", "150000 100000\n");
@@ -58,7 +35,7 @@ TEST_CASE("a version 2 quota is the group's cpu.max") {
 }
 
 TEST_CASE("a version 2 quota of max is none") {
-  const FakeRoot root;
+  const TemporaryFolder root;
   root.write("proc/self/mountinfo", kMountVersion2);
   root.write("proc/self/cgroup", "0::/app\n");
   root.write("sys/fs/cgroup/app/cpu.max", "max 100000\n");
@@ -66,7 +43,7 @@ TEST_CASE("a version 2 quota of max is none") {
 }
 
 TEST_CASE("the least quota along the path to the root counts") {
-  const FakeRoot root;
+  const TemporaryFolder root;
   root.write("proc/self/mountinfo", kMountVersion2);
   root.write("proc/self/cgroup", "0::/outer/inner\n");
   root.write("sys/fs/cgroup/outer/cpu.max", "200000 100000\n");
@@ -75,7 +52,7 @@ TEST_CASE("the least quota along the path to the root counts") {
 }
 
 TEST_CASE("in a container the mounted group is the process's own") {
-  const FakeRoot root;
+  const TemporaryFolder root;
   root.write("proc/self/mountinfo",
              "30 23 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
   root.write("proc/self/cgroup", "0::/docker/abc\n");
@@ -84,7 +61,7 @@ TEST_CASE("in a container the mounted group is the process's own") {
 }
 
 TEST_CASE("a group outside of what is mounted is judged by the mount point") {
-  const FakeRoot root;
+  const TemporaryFolder root;
   root.write("proc/self/mountinfo", "30 23 0:26 /a /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
   root.write("proc/self/cgroup", "0::/b\n");
   root.write("sys/fs/cgroup/cpu.max", "300000 100000\n");
@@ -92,7 +69,7 @@ TEST_CASE("a group outside of what is mounted is judged by the mount point") {
 }
 
 TEST_CASE("a version 1 quota is the cpu controller's") {
-  const FakeRoot root;
+  const TemporaryFolder root;
   root.write("proc/self/mountinfo",
              "31 23 0:27 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
              "32 23 0:28 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n");
