@@ -24,6 +24,12 @@ constexpr std::size_t kSegment = 4 * kHugePage;
 constexpr std::size_t kSegmentsInBudget = 16;
 constexpr std::size_t kBlocksInSegment = 4;
 
+/// Attempts of a request while others get memory. They may all be refused, so there is an end.
+constexpr int kRounds = 8;
+
+/// A large block is cut for requests of no less than 1 / kMostCut of it.
+constexpr std::size_t kMostCut = 2;
+
 /// Under AddressSanitizer a write beyond a small block must not hit the next one unseen.
 constexpr std::size_t kGap = base::kAddressSanitizer ? kBlockAlignment : 0;
 
@@ -44,11 +50,14 @@ std::string readable(std::size_t bytes) {
 }  // namespace
 
 RawMemory host_memory() {
-  return {[](std::size_t bytes) -> void* {
-            if (bytes < kHugePage) return std::aligned_alloc(kBlockAlignment, bytes);
-            const std::size_t pages = round_up(bytes, kHugePage);
-            void* const block = std::aligned_alloc(kHugePage, pages);
-            if (block != nullptr) madvise(block, pages, MADV_HUGEPAGE);  // a wish: it may fail
+  return {[](std::size_t bytes) {
+            void* block = nullptr;
+            const bool is_large = bytes >= kHugePage;
+            if (posix_memalign(&block, is_large ? kHugePage : kBlockAlignment, bytes) != 0) {
+              block = nullptr;
+            } else if (is_large) {
+              madvise(block, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);  // a wish: it may fail
+            }
             return block;
           },
           [](void* block, std::size_t) { std::free(block); }};
@@ -67,16 +76,33 @@ MemoryPool::~MemoryPool() { trim(); }
 void* MemoryPool::allocate(std::size_t bytes) {
   if (bytes > kLargestRequest) fail(bytes);
   const std::size_t size = size_for(bytes);
-  std::byte* block = take(size);
-  if (block == nullptr) block = grow(size, segment_for(size));
-  if (block == nullptr) {
-    trim();
-    block = take(size);  // others may have given something back
+  std::unique_lock lock(mutex_);
+  for (int round = 0; round < kRounds; ++round) {
+    const std::uint64_t seen = growths_;
+    lock.unlock();
+    if (std::byte* const block = find(size)) {
+      unpoison(block, bytes);
+      return block;
+    }
+    lock.lock();
+    // What others have added or are about to add may serve this request, too.
+    if (growing_ == 0 && growths_ == seen) break;
+    grown_.wait(lock, [&] { return growing_ == 0 || growths_ != seen; });
   }
-  if (block == nullptr) block = grow(size, size);
-  if (block == nullptr) fail(bytes);
-  unpoison(block, bytes);
-  return block;
+  lock.unlock();
+  fail(bytes);
+}
+
+std::byte* MemoryPool::find(std::size_t size) {
+  if (std::byte* const block = take(size)) return block;
+  const std::size_t segment = segment_for(size);
+  if (std::byte* const block = grow(size, segment)) return block;
+  if (segment != size) {
+    if (std::byte* const block = grow(size, size)) return block;
+  }
+  trim();
+  if (std::byte* const block = grow(size, size)) return block;
+  return take_anywhere(size);
 }
 
 std::size_t MemoryPool::size_for(std::size_t bytes) const {
@@ -86,12 +112,16 @@ std::size_t MemoryPool::size_for(std::size_t bytes) const {
 
 std::byte* MemoryPool::take(std::size_t size) {
   const std::lock_guard lock(mutex_);
-  std::byte* const block = heap_of(size).take(size);
-  if (block != nullptr) {
-    ++statistics_.hits;
-    count_locked();
-  }
-  return block;
+  const std::size_t most = size <= small_most_ ? SIZE_MAX : kMostCut * size;
+  return count_locked(heap_of(size).take(size, most), statistics_.hits);
+}
+
+/// Also from a block that is better left whole.
+std::byte* MemoryPool::take_anywhere(std::size_t size) {
+  const std::lock_guard lock(mutex_);
+  std::byte* block = heap_of(size).take(size);
+  if (block == nullptr) block = other_heap(size).take(size);
+  return count_locked(block, statistics_.hits);
 }
 
 /// A block of a new segment of at least `size` bytes, or null: of `segment` bytes if the budget has
@@ -110,12 +140,12 @@ std::byte* MemoryPool::grow(std::size_t size, std::size_t segment) {
   {
     const std::lock_guard lock(mutex_);
     growing_ -= segment;
+    grown_.notify_all();
     if (begin == nullptr) return nullptr;
+    ++growths_;
     try {
       heap_of(size).add({begin, segment});
-      block = heap_of(size).take(size);
-      ++statistics_.misses;
-      count_locked();
+      block = count_locked(heap_of(size).take(size), statistics_.misses);
     } catch (const std::bad_alloc&) {
       // There is no room even to write the segment down: it goes back.
     }
@@ -133,9 +163,13 @@ std::size_t MemoryPool::segment_for(std::size_t size) const {
   return pages - size <= size / kBlocksInSegment / 2 ? pages : size;
 }
 
-void MemoryPool::count_locked() {
+/// Counts an allocation, if it is one, and returns it.
+std::byte* MemoryPool::count_locked(std::byte* block, std::uint64_t& counter) {
+  if (block == nullptr) return nullptr;
+  ++counter;
   statistics_.peak_bytes = std::max(statistics_.peak_bytes, live_locked());
   statistics_.peak_reserved_bytes = std::max(statistics_.peak_reserved_bytes, reserved_locked());
+  return block;
 }
 
 void MemoryPool::deallocate(void* block, std::size_t bytes) noexcept {
@@ -143,7 +177,9 @@ void MemoryPool::deallocate(void* block, std::size_t bytes) noexcept {
   bool too_many = false;
   {
     const std::lock_guard lock(mutex_);
-    heap_of(size_for(bytes)).give_back(static_cast<std::byte*>(block));
+    const std::size_t size = size_for(bytes);
+    const auto* const begin = static_cast<const std::byte*>(block);
+    if (!heap_of(size).give_back(begin)) other_heap(size).give_back(begin);
     const bool has_idle = small_.has_idle() || large_.has_idle();
     too_many = has_idle && cached_locked() > limits_.cache_limit;
   }

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "engine/device/segment_heap.h"
@@ -27,7 +29,7 @@ struct PoolLimits {
   std::size_t cache_limit = SIZE_MAX;  ///< bytes cached, beyond which idle memory is given back
 };
 
-/// Bytes are of whole blocks: up to 1/16 more than what was asked for.
+/// Bytes are of whole blocks (block_size()).
 struct PoolStatistics {
   std::size_t live_bytes = 0;           ///< handed out
   std::size_t cached_bytes = 0;         ///< taken from RawMemory and not handed out
@@ -40,20 +42,20 @@ struct PoolStatistics {
 /// Cuts blocks from large segments of memory and keeps what comes back, so that an allocation costs
 /// neither a system call nor page faults, and small blocks share huge pages.
 ///
-/// Under AddressSanitizer there is a gap behind each small block; it, and what is cached, is
+/// Under AddressSanitizer there is a gap behind each small block. It, and what is cached, is
 /// poisoned if it is the host's.
 ///
 /// Thread safety: every member but the destructor may be called from any thread. The mutex is
 /// never held while RawMemory works.
 ///
 /// Invariants (of the state under the mutex):
-/// - Blocks of up to small_most_ bytes are small_'s, others large_'s: small ones would cut what
-/// large
-///   ones need whole.
+/// - Blocks of up to small_most_ bytes are small_'s, others large_'s, which cuts none that is much
+///   larger than the request: a small block would keep a large one from being used whole. Only what
+///   would fail otherwise comes from where there is room.
 /// - A segment is in one of them, or on its way between RawMemory and it; in the latter case
 ///   growing_ counts it if it is being allocated, and nothing does if it is being released.
-/// - reserved_locked() + growing_ <= budget.
-/// - Outside of deallocate() cached bytes are above cache_limit only if no segment is idle.
+/// - reserved_locked() + growing_ <= budget. Who fails has seen growing_ at 0, or others fail.
+/// - deallocate() leaves more than cache_limit cached only if no segment is idle.
 class MemoryPool {
  public:
   /// `owner` names the pool in errors.
@@ -69,8 +71,8 @@ class MemoryPool {
   /// `bytes` is what allocate() was asked for.
   void deallocate(void* block, std::size_t bytes) noexcept;
 
-  /// Gives segments without a live block back to RawMemory, those that have been so for longest
-  /// first, until at most `keep` bytes are cached or none is left.
+  /// Gives segments without a live block back to RawMemory, those of large blocks first, and of
+  /// these what has been idle for longest, until at most `keep` bytes are cached or none is left.
   void trim(std::size_t keep = 0) noexcept;
 
   PoolStatistics statistics() const;
@@ -78,15 +80,18 @@ class MemoryPool {
   std::size_t room() const { return limits_.budget - statistics().live_bytes; }
 
  private:
+  std::byte* find(std::size_t size);
   std::byte* take(std::size_t size);
+  std::byte* take_anywhere(std::size_t size);
   std::byte* grow(std::size_t size, std::size_t segment);
   std::size_t size_for(std::size_t bytes) const;
   std::size_t segment_for(std::size_t size) const;
   SegmentHeap& heap_of(std::size_t size) { return size <= small_most_ ? small_ : large_; }
+  SegmentHeap& other_heap(std::size_t size) { return size <= small_most_ ? large_ : small_; }
   std::size_t live_locked() const { return small_.live_bytes() + large_.live_bytes(); }
   std::size_t reserved_locked() const { return small_.reserved_bytes() + large_.reserved_bytes(); }
   std::size_t cached_locked() const { return reserved_locked() - live_locked(); }
-  void count_locked();
+  std::byte* count_locked(std::byte* block, std::uint64_t& counter);
   std::optional<Segment> take_victim(std::size_t keep) noexcept;
   void poison(const void* block, std::size_t bytes) const noexcept;
   void unpoison(const void* block, std::size_t bytes) const noexcept;
@@ -102,6 +107,8 @@ class MemoryPool {
   SegmentHeap small_;
   SegmentHeap large_;
   std::size_t growing_ = 0;
+  std::uint64_t growths_ = 0;  // segments that were added
+  std::condition_variable grown_;
   PoolStatistics statistics_;  // but live_bytes and cached_bytes
 };
 

@@ -1,5 +1,6 @@
 #include "engine/device/segment_heap.h"
 
+#include <bit>
 #include <iterator>
 #include <new>
 
@@ -11,12 +12,12 @@ constexpr int kLooks = 16;
 
 }  // namespace
 
-std::byte* SegmentHeap::take(std::size_t size) noexcept {
+std::byte* SegmentHeap::take(std::size_t size, std::size_t most) noexcept {
   Block* block = kept_[size_class(size)];
-  if (block == nullptr || block->size != size) block = find(size);
+  if (block == nullptr || block->size != size) block = find(size, most);
   if (block == nullptr && has_kept_) {
     free_kept();
-    block = find(size);
+    block = find(size, most);
   }
   if (block == nullptr) return nullptr;
   remove(*block);
@@ -28,24 +29,37 @@ std::byte* SegmentHeap::take(std::size_t size) noexcept {
 }
 
 /// A free block that is hardly larger than others, and low: so that what is high may become idle.
-SegmentHeap::Block* SegmentHeap::find(std::size_t size) noexcept {
-  const std::size_t least = size_class(size);
-  const std::size_t number = has_free_[least] ? least : has_free_._Find_next(least);
-  if (number >= kSizeClasses) return nullptr;
+SegmentHeap::Block* SegmentHeap::find(std::size_t size, std::size_t most) const noexcept {
+  const std::size_t number = first_free_class(size_class(size));
+  if (number == kSizeClasses) return nullptr;
   Block* lowest = free_[number];
   int looks = kLooks;
   for (Block* block = lowest->older; block != nullptr && --looks > 0; block = block->older) {
     if (block->begin < lowest->begin) lowest = block;
   }
-  return lowest;
+  return lowest->size <= most ? lowest : nullptr;
 }
 
-void SegmentHeap::give_back(std::byte* begin) noexcept {
-  Block& block = blocks_.find(begin)->second;
+/// kSizeClasses if there is none from `least` on.
+std::size_t SegmentHeap::first_free_class(std::size_t least) const noexcept {
+  std::size_t word = least / 64;
+  std::uint64_t bits = has_free_[word] >> least % 64 << least % 64;
+  while (bits == 0) {
+    if (++word == has_free_.size()) return kSizeClasses;
+    bits = has_free_[word];
+  }
+  return 64 * word + static_cast<std::size_t>(std::countr_zero(bits));
+}
+
+bool SegmentHeap::give_back(const std::byte* begin) noexcept {
+  const auto found = blocks_.find(begin);
+  if (found == blocks_.end()) return false;
+  Block& block = found->second;
   live_bytes_ -= block.size;
   put(block, State::kKept);
   has_kept_ = true;
   if (--block.owner->live_blocks == 0) idle_.splice(idle_.end(), busy_, block.owner);
+  return true;
 }
 
 void SegmentHeap::add(Segment segment) {
@@ -85,7 +99,7 @@ void SegmentHeap::put(Block& block, State state) noexcept {
   block.older = newest;
   if (newest != nullptr) newest->newer = &block;
   newest = &block;
-  if (state == State::kFree) has_free_.set(number);
+  if (state == State::kFree) has_free_[number / 64] |= std::uint64_t{1} << number % 64;
 }
 
 void SegmentHeap::remove(Block& block) noexcept {
@@ -94,7 +108,9 @@ void SegmentHeap::remove(Block& block) noexcept {
   Block*& newest = is_free ? free_[number] : kept_[number];
   (block.newer == nullptr ? newest : block.newer->older) = block.older;
   if (block.older != nullptr) block.older->newer = block.newer;
-  if (is_free && newest == nullptr) has_free_.reset(number);
+  if (is_free && newest == nullptr) {
+    has_free_[number / 64] &= ~(std::uint64_t{1} << number % 64);
+  }
 }
 
 /// Leaves `size` of a block that is in no list; what is beyond becomes a block of its own, unless

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <array>
-#include <bitset>
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <optional>
 #include <unordered_map>
@@ -30,8 +30,8 @@ struct Segment {
 ///   holds exactly these. Sizes are multiples of 64.
 /// - A block is live, kept (in kept_, of the class of its size) or free (in free_, likewise), and
 ///   no two neighbours are free.
-/// - has_free_[c] iff free_[c] is not empty. A block of class c or more serves any request whose
-///   size is that of class c.
+/// - Bit c of has_free_ is set iff free_[c] is not empty. A block of class c or more serves any
+///   request whose size is that of class c.
 /// - A segment is in idle_ iff none of its blocks is live, else in busy_. idle_ is in the order in
 ///   which the last block came back.
 class SegmentHeap {
@@ -40,10 +40,11 @@ class SegmentHeap {
   SegmentHeap(const SegmentHeap&) = delete;
   SegmentHeap& operator=(const SegmentHeap&) = delete;
 
-  /// A block of at least `size`, a block_size(); null if there is none.
-  std::byte* take(std::size_t size) noexcept;
-  /// Of a block that take() returned.
-  void give_back(std::byte* block) noexcept;
+  /// A block of `size`, a block_size(), that was one or is cut from one of at most `most` bytes;
+  /// null if there is none. It is larger only if there is no memory to write down what is left.
+  std::byte* take(std::size_t size, std::size_t most = SIZE_MAX) noexcept;
+  /// Of a block that take() returned; false if this heap has no such block.
+  bool give_back(const std::byte* block) noexcept;
 
   /// Throws std::bad_alloc, and has not got the segment then.
   void add(Segment segment);
@@ -74,7 +75,8 @@ class SegmentHeap {
   };
   using Lists = std::array<Block*, kSizeClasses>;  // the newest of each
 
-  Block* find(std::size_t size) noexcept;
+  Block* find(std::size_t size, std::size_t most) const noexcept;
+  std::size_t first_free_class(std::size_t least) const noexcept;
   void put(Block& block, State state) noexcept;
   void remove(Block& block) noexcept;
   void cut(Block& block, std::size_t size) noexcept;
@@ -87,7 +89,7 @@ class SegmentHeap {
   Owners idle_;
   Lists kept_{};
   Lists free_{};
-  std::bitset<kSizeClasses> has_free_;
+  std::array<std::uint64_t, kSizeClasses / 64 + 1> has_free_{};
   bool has_kept_ = false;  // there may be kept blocks
   std::size_t live_bytes_ = 0;
   std::size_t reserved_bytes_ = 0;

@@ -1,6 +1,8 @@
 #include "engine/device/memory_pool.h"
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -133,6 +135,46 @@ TEST_CASE("cached memory makes room for a larger request") {
   void* other = pool.allocate(3 * kMiB);
   CHECK(pool.statistics().cached_bytes == 0);
   pool.deallocate(other, 3 * kMiB);
+}
+
+TEST_CASE("a small request does not cut a large block while the budget has room") {
+  MemoryPool pool("test", host_memory(), {.budget = 96 * kMiB, .cache_limit = SIZE_MAX});
+  pool.deallocate(pool.allocate(64 * kMiB), 64 * kMiB);
+  void* other = pool.allocate(8 * kMiB);
+  void* large = pool.allocate(64 * kMiB);
+  CHECK(pool.statistics().hits == 1);
+  pool.deallocate(other, 8 * kMiB);
+  pool.deallocate(large, 64 * kMiB);
+}
+
+TEST_CASE("what would fail otherwise is cut from wherever there is room") {
+  MemoryPool pool("test", host_memory(), {.budget = kMiB, .cache_limit = SIZE_MAX});
+  pool.deallocate(pool.allocate(kMiB), kMiB);
+  std::vector<std::pair<void*, std::size_t>> blocks;
+  for (const std::size_t bytes : {20'000UL, 64UL, 300'000UL, 64UL}) {
+    blocks.emplace_back(pool.allocate(bytes), bytes);
+  }
+  for (const auto& [block, bytes] : blocks) pool.deallocate(block, bytes);
+  CHECK(pool.statistics().live_bytes == 0);
+}
+
+TEST_CASE("a request waits for memory that another one is about to add") {
+  std::atomic<int> asked{0};
+  const RawMemory slow = {[&](std::size_t bytes) {
+                            ++asked;
+                            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                            return host_memory().allocate(bytes);
+                          },
+                          host_memory().release};
+  constexpr std::size_t kSegment = 4096;
+  constexpr std::size_t kRest = 15 * kSegment;
+  MemoryPool pool("test", slow, {.budget = kRest + kSegment, .cache_limit = SIZE_MAX});
+  void* rest = pool.allocate(kRest);
+  std::thread first([&] { pool.deallocate(pool.allocate(64), 64); });
+  while (asked.load() < 2) std::this_thread::yield();
+  CHECK_NOTHROW(pool.deallocate(pool.allocate(64), 64));
+  first.join();
+  pool.deallocate(rest, kRest);
 }
 
 int g_refusals = 0;
