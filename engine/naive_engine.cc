@@ -1,6 +1,8 @@
 #include "engine/naive_engine.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -21,9 +23,16 @@ constexpr std::chrono::milliseconds kLookAgain{1};
 struct NaiveEngine::Completed final : AsyncState {
   using AsyncState::AsyncState;
 
-  std::exception_ptr wait() {
+  /// Says on standard error, once, that it has waited for `limit`; 0: never.
+  std::exception_ptr wait(std::chrono::milliseconds limit) {
     std::unique_lock lock(mutex_);
-    ended_.wait(lock, [this] { return is_ended_; });
+    const auto is_ended = [this] { return is_ended_; };
+    if (limit.count() != 0 && !ended_.wait_for(lock, limit, is_ended)) {
+      lock.unlock();
+      report_stall(limit);
+      lock.lock();
+    }
+    ended_.wait(lock, is_ended);
     // Moved: the completing thread, which may let go of this object last, must not destroy an
     // exception that others read.
     return std::move(error_);
@@ -39,6 +48,14 @@ struct NaiveEngine::Completed final : AsyncState {
     error_ = std::move(outcome);
     is_ended_ = true;
     ended_.notify_all();
+  }
+
+  void report_stall(std::chrono::milliseconds waited) const {
+    std::ostringstream text;
+    text << "heddle: push_async has waited " << std::chrono::duration<double>(waited).count()
+         << " s for the Completion of #" << sequence << " '" << name << "' on " << device.str()
+         << "; kNaive runs an operation inside the push, so another thread must complete it\n";
+    std::fputs(text.str().c_str(), stderr);
   }
 
   std::mutex mutex_;
@@ -112,7 +129,7 @@ std::exception_ptr NaiveEngine::call_and_wait(PlainOperation& operation, bool sk
   const Called called = call(operation, skip, completion);
   if (completion == nullptr || called.error != nullptr) return called.error;
   if (!completion->ended_already()) run_independent(operation);
-  return completion->wait();
+  return completion->wait(watchdog_);
 }
 
 void NaiveEngine::run_deferred() {

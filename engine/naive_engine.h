@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -24,7 +25,8 @@ namespace heddle::detail {
 ///    while nobody holds turn_.
 class NaiveEngine final : public PlainEngine {
  public:
-  explicit NaiveEngine(const EngineOptions& options) : PlainEngine(options) {}
+  explicit NaiveEngine(const EngineOptions& options)
+      : PlainEngine(options), watchdog_(options.watchdog) {}
 
   bool try_admit() override;
   void cancel_admission() override {}
@@ -52,6 +54,7 @@ class NaiveEngine final : public PlainEngine {
   static bool conflict(const PlainOperation& a, const PlainOperation& b);
   std::unique_lock<std::mutex> take_turn() const;
 
+  const std::chrono::milliseconds watchdog_;
   mutable std::mutex turn_;
   std::atomic<bool> stopped_{false};
   std::deque<PlainOperation> deferred_;

@@ -30,8 +30,8 @@ struct EngineOptions {
   /// HEDDLE_MAX_PENDING. Operations pushed and not ended, beyond which push blocks.
   std::size_t max_pending = 65536;
   /// HEDDLE_WATCHDOG_MS. When nothing has ended for so long although something is pending,
-  /// kThreaded and kPooled say on standard error, once, what runs where and who waits for whom; 0:
-  /// never.
+  /// kThreaded and kPooled say on standard error, once, what runs where and who waits for whom, and
+  /// kNaive for which Completion its push waits; 0: never.
   std::chrono::milliseconds watchdog{60000};
   /// HEDDLE_SEED. Of kExplore: chooses the order.
   std::uint64_t seed = 0;

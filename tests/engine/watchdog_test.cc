@@ -10,6 +10,7 @@
 #include "heddle/engine.h"
 
 #include "tests/support/engines.h"
+#include "tests/support/foreign_thread.h"
 #include "tests/support/gate.h"
 
 // When nothing ends any more the watchdog says, once, what runs and who waits for whom.
@@ -125,6 +126,32 @@ TEST_CASE("the watchdog says that a Completion is owed") {
     engine.wait_for_all();
   }
   CHECK_THAT(text, Catch::Contains("'owing' on cpu(0), lane compute: its Completion has not been"));
+}
+
+TEST_CASE("the naive engine says that its push waits for a Completion of another thread") {
+  Engine engine(watched({.kind = EngineKind::kNaive}));
+  std::string text;
+  {
+    const StandardError captured;
+    std::optional<Completion> completion;
+    Gate kept;
+    support::ForeignThread pusher;
+    pusher.post([&] {
+      engine.push_async(
+          [&](RunContext&, Completion given) {
+            completion.emplace(std::move(given));
+            kept.open();
+          },
+          {}, {}, {.name = "owing"});
+    });
+    kept.wait();
+    captured.wait();
+    std::this_thread::sleep_for(2 * kLimit);
+    text = captured.text();
+    completion->done();
+  }
+  CHECK_THAT(text, Catch::Contains("for the Completion of #1 'owing' on cpu(0)"));
+  CHECK(text.find("heddle:") == text.rfind("heddle:"));
 }
 
 TEST_CASE("an engine that gets on, or has nothing to do, hears nothing of its watchdog") {
