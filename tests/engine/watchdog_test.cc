@@ -63,6 +63,14 @@ EngineOptions watched(EngineOptions options) {
   return options;
 }
 
+/// A callable of push_async that gives its Completion away.
+auto hand_out(std::optional<Completion>& to, Gate& kept) {
+  return [&to, &kept](RunContext&, Completion given) {
+    to.emplace(std::move(given));
+    kept.open();
+  };
+}
+
 TEST_CASE("the watchdog names what runs and who waits for it") {
   HEDDLE_FOR_EACH(options, parallel_engines);
   Engine engine(watched(options));
@@ -114,12 +122,7 @@ TEST_CASE("the watchdog says that a Completion is owed") {
     const StandardError captured;
     std::optional<Completion> completion;
     Gate kept;
-    engine.push_async(
-        [&](RunContext&, Completion given) {
-          completion.emplace(std::move(given));
-          kept.open();
-        },
-        {}, {}, {.name = "owing"});
+    engine.push_async(hand_out(completion, kept), {}, {}, {.name = "owing"});
     kept.wait();
     text = captured.wait();
     completion->done();
@@ -136,14 +139,7 @@ TEST_CASE("the naive engine says that its push waits for a Completion of another
     std::optional<Completion> completion;
     Gate kept;
     support::ForeignThread pusher;
-    pusher.post([&] {
-      engine.push_async(
-          [&](RunContext&, Completion given) {
-            completion.emplace(std::move(given));
-            kept.open();
-          },
-          {}, {}, {.name = "owing"});
-    });
+    pusher.post([&] { engine.push_async(hand_out(completion, kept), {}, {}, {.name = "owing"}); });
     kept.wait();
     captured.wait();
     std::this_thread::sleep_for(2 * kLimit);
