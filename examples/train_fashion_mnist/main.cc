@@ -228,7 +228,8 @@ int main(int argc, char** argv) {
   };
   try {
     if (const auto options = parse_options(argc, argv)) train(*options);
-    return 0;
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+    throw heddle::Error("standard output cannot be written");
   } catch (const UsageError& error) {
     return complain(error, 2);
   } catch (const std::invalid_argument& error) {

@@ -1,7 +1,11 @@
 #include "options.h"
 
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <limits>
+#include <string>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 
@@ -10,6 +14,13 @@ std::optional<Options> parse_options(int argc, char** argv) {
   CLI::App app("Trains a multilayer perceptron on Fashion-MNIST, data-parallel over GPUs.",
                "train_fashion_mnist");
   const CLI::Range at_least_one(1, std::numeric_limits<int>::max());
+  const auto is_seed = [](const std::string& text) {
+    std::uint64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, code] = std::from_chars(text.data(), end, number);
+    if (code == std::errc() && rest == end) return std::string();
+    return text + ": expected a whole number from 0 to 2^64 - 1";
+  };
   app.add_option("--data", options.data, "Folder of the IDX files, plain or .gz")
       ->type_name("DIR")
       ->capture_default_str();
@@ -31,6 +42,7 @@ std::optional<Options> parse_options(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Of the first weights and of the order of the images")
       ->type_name("N")
+      ->check(is_seed)
       ->capture_default_str();
   app.add_option("--trace", options.trace, "Write a Chrome trace, for ui.perfetto.dev")
       ->type_name("FILE");

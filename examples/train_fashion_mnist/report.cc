@@ -5,6 +5,8 @@
 #include <system_error>
 #include <vector>
 
+#include <unistd.h>
+
 namespace {
 
 double share(double part, double whole) { return whole > 0 ? part / whole : 1; }
@@ -42,28 +44,42 @@ Overlap report_devices(std::span<const heddle::OpRecord> records) {
           .comm = share(total.comm_hidden, total.comm)};
 }
 
-TraceFile::TraceFile(const std::string& path) : path_(path), partial_(path + ".partial") {
+TraceFile::TraceFile(const std::string& path) : path_(path) {
   if (path_.empty()) return;
-  if (std::filesystem::is_directory(path_)) {
+  const std::filesystem::file_status status = std::filesystem::status(path_);
+  if (std::filesystem::is_directory(status)) {
     errno = EISDIR;
     fail();
   }
-  out_.open(partial_);
+  // What is there and no file, as /dev/stdout, has to be written itself.
+  const bool is_replaced = !std::filesystem::exists(status) || is_regular_file(status);
+  if (is_replaced) {
+    target_ = std::filesystem::weakly_canonical(path_);  // and not the link to it
+    partial_ = target_.string() + ".partial-" + std::to_string(getpid());
+  }
+  errno = 0;
+  out_.open(is_replaced ? partial_ : path_);
   if (!out_) fail();
 }
 
 TraceFile::~TraceFile() {
-  if (path_.empty()) return;
+  if (partial_.empty()) return;
   std::error_code ignored;
   std::filesystem::remove(partial_, ignored);
 }
 
 void TraceFile::write(std::span<const heddle::OpRecord> records) {
   if (path_.empty()) return;
+  errno = 0;
   heddle::write_chrome_trace(out_, records);
   out_.close();
   if (!out_) fail();
-  std::filesystem::rename(partial_, path_);
+  if (partial_.empty()) return;
+  std::error_code error;
+  std::filesystem::rename(partial_, target_, error);
+  if (!error) return;
+  errno = error.value();
+  fail();
 }
 
 void TraceFile::fail() const {

@@ -18,8 +18,8 @@ struct Overlap {
 /// Prints a table of what each GPU did, and sums it up.
 Overlap report_devices(std::span<const heddle::OpRecord> records);
 
-/// A file that exists in full or not at all: written beside its place and renamed. A path of "" is
-/// no file, and everything does nothing.
+/// A file that exists in full or not at all: written beside its place and renamed, unless something
+/// that is no file, as a pipe, is there. A path of "" is no file, and everything does nothing.
 class TraceFile {
  public:
   /// Throws heddle::Error, naming the path, if it cannot be written to.
@@ -34,6 +34,7 @@ class TraceFile {
   [[noreturn]] void fail() const;
 
   const std::filesystem::path path_;
-  const std::filesystem::path partial_;
+  std::filesystem::path target_;   // path_, with links followed
+  std::filesystem::path partial_;  // empty if path_ is written itself
   std::ofstream out_;
 };
