@@ -7,6 +7,7 @@
 
 #include "heddle/error.h"
 
+#include "engine/recorder.h"
 #include "kvstore/optimizer.h"
 #include "kvstore/sum.h"
 #include "kvstore/transfer.h"
@@ -124,6 +125,10 @@ std::vector<LocalStore::Group> LocalStore::find(std::string_view call, Items ite
 std::vector<LocalStore::Group> LocalStore::find_for_push(std::string_view call, Items items) {
   std::vector<Group> groups = find(call, items);
   for (const Group& group : groups) {
+    if (group.value->in_recording && !new_parts(*group.value, group.arrays).empty()) {
+      refuse(call, *group.key,
+             "would move the value from where a recording uses it: push it once before recording");
+    }
     const DType dtype = group.value->dtype;
     if (optimizer_ && dtype != DType::kFloat32 && dtype != DType::kFloat64) {
       refuse(
@@ -179,13 +184,17 @@ void LocalStore::add(const Key& key, const NDArray& value, int priority) {
   Value& entry = values_[key];
   entry.shape = value.shape();
   entry.dtype = value.dtype();
-  if (is_recorded()) entry.spares.give_up();
+  entry.in_recording = is_recorded();
+  if (entry.in_recording) entry.spares.give_up();
   entry.shards.push_back({{0, value.size(), home}, kept, {}, {}});
 }
 
 void LocalStore::push_group(const Group& group, int priority) {
   Value& value = *group.value;
-  place(value, group.arrays, priority);
+  const std::vector<Part> parts = new_parts(value, group.arrays);
+  if (!parts.empty()) rebuild(value, parts, priority);
+  value.placed = true;
+  value.in_recording = value.in_recording || is_recorded();
   if (updater_ != nullptr || is_recorded()) {
     value.spares.give_up();
   } else if (!optimizer_) {
@@ -201,29 +210,34 @@ void LocalStore::push_group(const Group& group, int priority) {
 }
 
 void LocalStore::pull_group(const Group& group, int priority) {
+  Value& value = *group.value;
+  value.in_recording = value.in_recording || is_recorded();
   std::vector<NDArray> parts;
-  for (const Shard& shard : group.value->shards) parts.push_back(shard.array);
+  for (const Shard& shard : value.shards) parts.push_back(shard.array);
   for (const NDArray* out : group.arrays) {
-    if (!group.value->spares.pull(parts, *out, priority)) comm_->broadcast(parts, *out, priority);
+    if (!value.spares.pull(parts, *out, priority)) comm_->broadcast(parts, *out, priority);
   }
 }
 
-void LocalStore::place(Value& value, std::span<const NDArray* const> pushed, int priority) {
+std::vector<Part> LocalStore::new_parts(const Value& value,
+                                        std::span<const NDArray* const> pushed) const {
   const bool whole = updater_ != nullptr;
+  std::vector<Part> parts;
   if (!value.placed) {
-    rebuild(value,
-            comm_->place(value.shape.size(), dtype_size(value.dtype), devices_of(pushed), !whole),
-            priority);
-    value.placed = true;
+    parts = comm_->place(value.shape.size(), dtype_size(value.dtype), devices_of(pushed), !whole);
   } else if (whole && value.shards.size() > 1) {
-    rebuild(value, {{0, value.shape.size(), value.shards.front().part.device}}, priority);
+    parts = {{0, value.shape.size(), value.shards.front().part.device}};
   }
+  const bool stays = parts.size() == 1 && value.shards.size() == 1 &&
+                     parts[0].device == value.shards[0].array.device();
+  return stays ? std::vector<Part>() : parts;
 }
 
 void LocalStore::rebuild(Value& value, const std::vector<Part>& parts, int priority) {
+  // Once, not in each run: the runs go on from what is there.
+  const detail::PauseRecording pause;
   std::vector<NDArray> old;
   for (const Shard& shard : value.shards) old.push_back(shard.array);
-  if (old.size() == 1 && parts.size() == 1 && parts[0].device == old[0].device()) return;
   value.spares.drop();
 
   const bool is_replaced = updater_ == nullptr && !optimizer_;
@@ -246,6 +260,7 @@ void LocalStore::replace(Value& value, std::span<const NDArray* const> pushed, i
 
 void LocalStore::optimize(Value& value, std::span<const NDArray* const> pushed, int priority) {
   if (value.state_of != optimizer_number_) {
+    const detail::PauseRecording pause;
     for (Shard& shard : value.shards) shard.state = make_state(*optimizer_, shard.array);
     value.state_of = optimizer_number_;
     value.steps = 0;

@@ -52,6 +52,7 @@ class LocalStore final : public KVStore {
     DType dtype = DType::kFloat32;
     std::vector<Shard> shards;
     bool placed = false;
+    bool in_recording = false;  // so its shards stay what they are
     std::uint64_t state_of = 0;
     std::int64_t steps = 0;  // updates by that optimizer
     Spares spares;           // ready for the next pulls
@@ -79,7 +80,8 @@ class LocalStore final : public KVStore {
   void add(const Key& key, const NDArray& value, int priority);
   void push_group(const Group& group, int priority);
   void pull_group(const Group& group, int priority);
-  void place(Value& value, std::span<const NDArray* const> pushed, int priority);
+  /// Where the value lies from this push on; nothing if it stays where it is.
+  std::vector<Part> new_parts(const Value& value, std::span<const NDArray* const> pushed) const;
   void rebuild(Value& value, const std::vector<Part>& parts, int priority);
   void call_updater(const Key& key, Value& value, std::span<const NDArray* const> pushed,
                     int priority);
