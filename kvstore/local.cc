@@ -8,7 +8,6 @@
 #include "heddle/error.h"
 
 #include "engine/recorder.h"
-#include "kvstore/optimizer.h"
 #include "kvstore/sum.h"
 #include "kvstore/transfer.h"
 
@@ -186,7 +185,7 @@ void LocalStore::add(const Key& key, const NDArray& value, int priority) {
   entry.dtype = value.dtype();
   entry.in_recording = is_recorded();
   if (entry.in_recording) entry.spares.give_up();
-  entry.shards.push_back({{0, value.size(), home}, kept, {}, {}});
+  entry.shards.push_back({{0, value.size(), home}, kept, {}, {}, {}});
 }
 
 void LocalStore::push_group(const Group& group, int priority) {
@@ -247,7 +246,7 @@ void LocalStore::rebuild(Value& value, const std::vector<Part>& parts, int prior
     const NDArray array(shape, part.device, value.dtype);
     if (!is_replaced && old.size() == 1) push_transfer(Comm::slice(old[0], part), array, priority);
     if (!is_replaced && old.size() > 1) push_join(old, array, priority);
-    shards.push_back({part, array, {}, {}});
+    shards.push_back({part, array, {}, {}, {}});
   }
   value.shards = std::move(shards);
 }
@@ -261,18 +260,19 @@ void LocalStore::replace(Value& value, std::span<const NDArray* const> pushed, i
 void LocalStore::optimize(Value& value, std::span<const NDArray* const> pushed, int priority) {
   if (value.state_of != optimizer_number_) {
     const detail::PauseRecording pause;
-    for (Shard& shard : value.shards) shard.state = make_state(*optimizer_, shard.array);
+    for (Shard& shard : value.shards) {
+      shard.state = make_state(*optimizer_, shard.array);
+      shard.steps = std::make_shared<UpdateCounter::element_type>(0);
+    }
     value.state_of = optimizer_number_;
-    value.steps = 0;
   }
-  ++value.steps;
   const std::vector<std::shared_ptr<detail::Storage>> spares = value.spares.blocks();
   for (Shard& shard : value.shards) {
     const std::size_t begin = static_cast<std::size_t>(shard.part.begin) * dtype_size(value.dtype);
     std::vector<SpareRange> copies;
     copies.reserve(spares.size());
     for (const auto& block : spares) copies.push_back({block, begin});
-    push_update(*optimizer_, value.steps,
+    push_update(*optimizer_, shard.steps,
                 comm_->gather(shard.part, pushed, shard.buffers, priority), shard.array,
                 shard.state, std::move(copies), priority);
   }

@@ -12,6 +12,7 @@
 #include "heddle/kvstore.h"
 
 #include "kvstore/comm.h"
+#include "kvstore/optimizer.h"
 #include "kvstore/spares.h"
 
 namespace heddle::kvstore {
@@ -46,6 +47,7 @@ class LocalStore final : public KVStore {
     NDArray array;
     std::vector<NDArray> buffers;  // for the arrays of a push, by their place in it
     std::vector<NDArray> state;
+    UpdateCounter steps;  // by the optimizer that the state is of
   };
   struct Value {
     Shape shape;
@@ -54,8 +56,7 @@ class LocalStore final : public KVStore {
     bool placed = false;
     bool in_recording = false;  // so its shards stay what they are
     std::uint64_t state_of = 0;
-    std::int64_t steps = 0;  // updates by that optimizer
-    Spares spares;           // ready for the next pulls
+    Spares spares;  // ready for the next pulls
   };
   /// What one call does with one key.
   struct Group {

@@ -12,6 +12,7 @@
 #include "heddle/engine.h"
 
 #include "engine/device/backend.h"
+#include "engine/recorder.h"
 #include "kvstore/sum.h"
 #include "kvstore/transfer.h"
 #include "ndarray/array_access.h"
@@ -27,41 +28,51 @@ constexpr const char* kName = "kvstore.update";
 /// Bytes of gradients that are summed before the weights that they belong to are updated.
 constexpr std::size_t kBlockBytes = 8192;
 
-/// A step of an optimizer, ready to be applied to the elements of one type.
+/// The step of an optimizer for the elements of one type.
 class Step {
  public:
-  Step(const Optimizer& optimizer, std::int64_t number, Device device, DType dtype) {
-    std::visit([&](const auto& o) { set(o, number, device, dtype); }, optimizer);
+  Step(const Optimizer& optimizer, Device device, DType dtype) : optimizer_(optimizer) {
+    std::visit([&](const auto& o) { pick(o, device, dtype); }, optimizer);
   }
 
-  void apply(std::byte* weight, const std::byte* gradient, std::byte* const* state,
-             std::int64_t count) const {
+  /// Of update `number` of the weight, from 1.
+  ops::StepOptions options(std::uint64_t number) const {
+    return std::visit([number](const auto& o) { return options_of(o, number); }, optimizer_);
+  }
+
+  void apply(const ops::StepOptions& options, std::byte* weight, const std::byte* gradient,
+             std::byte* const* state, std::int64_t count) const {
     if (const auto* sgd = std::get_if<ops::SgdKernel>(&kernel_)) {
-      (*sgd)(weight, gradient, count, options_);
+      (*sgd)(weight, gradient, count, options);
     } else if (const auto* momentum = std::get_if<ops::MomentumKernel>(&kernel_)) {
-      (*momentum)(weight, gradient, state[0], count, options_);
+      (*momentum)(weight, gradient, state[0], count, options);
     } else {
-      std::get<ops::AdamKernel>(kernel_)(weight, gradient, state[0], state[1], count, options_);
+      std::get<ops::AdamKernel>(kernel_)(weight, gradient, state[0], state[1], count, options);
     }
   }
 
  private:
-  void set(const Sgd& sgd, std::int64_t, Device device, DType dtype) {
-    options_ = {.lr = sgd.lr, .momentum = sgd.momentum, .wd = sgd.weight_decay};
+  void pick(const Sgd& sgd, Device device, DType dtype) {
     if (sgd.momentum == 0) {
       kernel_ = ops::sgd_kernel(kName, device, dtype);
     } else {
       kernel_ = ops::momentum_kernel(kName, device, dtype);
     }
   }
-  void set(const Adam& adam, std::int64_t number, Device device, DType dtype) {
-    options_ =
-        ops::adam_step(adam.lr, adam.beta1, adam.beta2, adam.epsilon, adam.weight_decay, number);
+  void pick(const Adam&, Device device, DType dtype) {
     kernel_ = ops::adam_kernel(kName, device, dtype);
   }
 
+  static ops::StepOptions options_of(const Sgd& sgd, std::uint64_t) {
+    return {.lr = sgd.lr, .momentum = sgd.momentum, .wd = sgd.weight_decay};
+  }
+  static ops::StepOptions options_of(const Adam& adam, std::uint64_t number) {
+    return ops::adam_step(adam.lr, adam.beta1, adam.beta2, adam.epsilon, adam.weight_decay,
+                          static_cast<std::int64_t>(number));
+  }
+
+  Optimizer optimizer_;
   std::variant<ops::SgdKernel, ops::MomentumKernel, ops::AdamKernel> kernel_;
-  ops::StepOptions options_;
 };
 
 std::byte* address(const NDArray& array) {
@@ -80,7 +91,8 @@ class Update {
         state_(state),
         copies_(std::move(copies)) {}
 
-  void operator()() const {
+  void operator()(std::uint64_t number) const {
+    const ops::StepOptions options = step_.options(number);
     std::vector<const std::byte*> gradients = addresses_of(gradients_);
     std::byte* weight = address(weight_);
     std::byte* state[2] = {};
@@ -89,7 +101,7 @@ class Update {
     copies.reserve(copies_.size());
     for (const SpareRange& copy : copies_) copies.push_back(copy.block->open() + copy.begin);
     if (gradients.size() == 1 && copies.empty()) {
-      return step_.apply(weight, gradients[0], state, weight_.size());
+      return step_.apply(options, weight, gradients[0], state, weight_.size());
     }
 
     alignas(64) std::byte total[kBlockBytes];
@@ -99,7 +111,7 @@ class Update {
       const std::size_t bytes = std::min(left, kBlockBytes);
       const auto count = static_cast<std::int64_t>(bytes / width);
       if (gradients.size() > 1) sum_(gradients, total, count);
-      step_.apply(weight, gradients.size() > 1 ? total : gradients[0], state, count);
+      step_.apply(options, weight, gradients.size() > 1 ? total : gradients[0], state, count);
       for (std::byte*& copy : copies) {
         std::memcpy(copy, weight, bytes);
         copy += bytes;
@@ -164,7 +176,7 @@ std::vector<NDArray> make_state(const Optimizer& optimizer, const NDArray& weigh
   return state;
 }
 
-void push_update(const Optimizer& optimizer, std::int64_t step, std::vector<NDArray> gradients,
+void push_update(const Optimizer& optimizer, UpdateCounter steps, std::vector<NDArray> gradients,
                  const NDArray& weight, const std::vector<NDArray>& state,
                  std::vector<SpareRange> copies, int priority) {
   const bool on_host = device::backend_of(weight.device()).runs_cpu_kernels();
@@ -179,14 +191,19 @@ void push_update(const Optimizer& optimizer, std::int64_t step, std::vector<NDAr
   const bool brief = are_brief(gradients, weight);
   std::vector<Var> mutates = {weight.var()};
   for (const NDArray& array : state) mutates.push_back(array.var());
-  Engine::get().push(Update(Step(optimizer, step, weight.device(), weight.dtype()),
-                            std::move(gradients), weight, state, std::move(copies)),
-                     reads, mutates,
-                     {.device = weight.device(),
-                      .lane = sum_lane(weight.device()),
-                      .priority = priority,
-                      .name = kName,
-                      .brief = brief});
+  detail::push_reserving(
+      Engine::get(),
+      [steps = std::move(steps)] { return detail::Reserved{steps->fetch_add(1) + 1}; },
+      [update = Update(Step(optimizer, weight.device(), weight.dtype()), std::move(gradients),
+                       weight, state, std::move(copies))](const detail::Reserved& reserved) {
+        update(reserved[0]);
+      },
+      reads, mutates,
+      {.device = weight.device(),
+       .lane = sum_lane(weight.device()),
+       .priority = priority,
+       .name = kName,
+       .brief = brief});
 }
 
 }  // namespace heddle::kvstore

@@ -44,11 +44,11 @@ class Training {
 
 TEST_CASE("a step that was recorded first goes on from run to run as one that is pushed") {
   const std::string type = GENERATE(as<std::string>(), "local", "device");
+  const Optimizer optimizer =
+      GENERATE(as<Optimizer>(), Sgd{.lr = 1, .momentum = 0.5}, Adam{.lr = 1});
   Training pushed(type);
   Training recorded(type);
-  for (Training* training : {&pushed, &recorded}) {
-    training->store().set_optimizer(Sgd{.lr = 1, .momentum = 0.5});
-  }
+  for (Training* training : {&pushed, &recorded}) training->store().set_optimizer(optimizer);
   const Recording recording = Engine::get().record([&] { recorded.step(); });
   for (int run = 0; run < 4; ++run) {
     pushed.step();
