@@ -108,6 +108,11 @@ struct CompressionOptions {
 /// lists of unequal lengths, a shape or type that is not that of the value: std::invalid_argument,
 /// with nothing pushed or changed by the call.
 ///
+/// Calls may be recorded (Engine::record). What the store sets up by the way, as the state of an
+/// optimizer or the parts in which a value lies, is set up at once, and not in each run. After a
+/// recording has used a key, a push that would move its value, mostly the first one, is
+/// std::invalid_argument: push once before recording.
+///
 /// Thread safety: every member may be called from any thread, but not inside an operation; calls on
 /// one store take place one after the other. The updater may call the store.
 class KVStore {
