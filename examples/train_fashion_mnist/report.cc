@@ -1,7 +1,9 @@
 #include "report.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <iterator>
 #include <system_error>
 #include <vector>
 
@@ -11,25 +13,17 @@ namespace {
 
 double share(double part, double whole) { return whole > 0 ? part / whole : 1; }
 
-/// Only what GPUs compute may hide their copies, not the CPU's assembling of batches. A step of the
-/// optimizer computes, too, though it is queued beside the exchange: there it does not hold up the
-/// gradients of the next layer.
-std::vector<heddle::OpRecord> of_gpus(std::span<const heddle::OpRecord> records) {
-  std::vector<heddle::OpRecord> result;
-  for (const heddle::OpRecord& record : records) {
-    if (!record.device.is_gpu()) continue;
-    result.push_back(record);
-    if (record.name == "kvstore.update") result.back().lane = heddle::Lane::kCompute;
-  }
-  return result;
-}
-
 }  // namespace
 
 Overlap report_devices(std::span<const heddle::OpRecord> records) {
+  // Only what GPUs compute may hide their copies, not the CPU's assembling of batches.
+  std::vector<heddle::OpRecord> of_gpus;
+  std::copy_if(records.begin(), records.end(), std::back_inserter(of_gpus),
+               [](const heddle::OpRecord& record) { return record.device.is_gpu(); });
+
   heddle::DeviceActivity total;
   std::printf("device   compute      copy  hidden  exchange  hidden\n");
-  for (const auto& [device, activity] : heddle::summarize(of_gpus(records))) {
+  for (const auto& [device, activity] : heddle::summarize(of_gpus)) {
     std::printf("%-7s %7.2f s %7.2f s %6.1f%% %7.2f s %6.1f%%\n", device.str().c_str(),
                 activity.compute, activity.copy, 100 * share(activity.copy_hidden, activity.copy),
                 activity.comm, 100 * share(activity.comm_hidden, activity.comm));
