@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -25,107 +24,53 @@ namespace {
 
 constexpr const char* kName = "kvstore.update";
 
-/// Bytes of gradients that are summed before the weights that they belong to are updated.
-constexpr std::size_t kBlockBytes = 8192;
+ops::StepRule rule_of(const Optimizer& optimizer) {
+  if (std::holds_alternative<Adam>(optimizer)) return ops::StepRule::kAdam;
+  return std::get<Sgd>(optimizer).momentum == 0 ? ops::StepRule::kSgd : ops::StepRule::kMomentum;
+}
 
-/// The step of an optimizer for the elements of one type.
-class Step {
- public:
-  Step(const Optimizer& optimizer, Device device, DType dtype) : optimizer_(optimizer) {
-    std::visit([&](const auto& o) { pick(o, device, dtype); }, optimizer);
-  }
-
-  /// Of update `number` of the weight, from 1.
-  ops::StepOptions options(std::uint64_t number) const {
-    return std::visit([number](const auto& o) { return options_of(o, number); }, optimizer_);
-  }
-
-  void apply(const ops::StepOptions& options, std::byte* weight, const std::byte* gradient,
-             std::byte* const* state, std::int64_t count) const {
-    if (const auto* sgd = std::get_if<ops::SgdKernel>(&kernel_)) {
-      (*sgd)(weight, gradient, count, options);
-    } else if (const auto* momentum = std::get_if<ops::MomentumKernel>(&kernel_)) {
-      (*momentum)(weight, gradient, state[0], count, options);
-    } else {
-      std::get<ops::AdamKernel>(kernel_)(weight, gradient, state[0], state[1], count, options);
-    }
-  }
-
- private:
-  void pick(const Sgd& sgd, Device device, DType dtype) {
-    if (sgd.momentum == 0) {
-      kernel_ = ops::sgd_kernel(kName, device, dtype);
-    } else {
-      kernel_ = ops::momentum_kernel(kName, device, dtype);
-    }
-  }
-  void pick(const Adam&, Device device, DType dtype) {
-    kernel_ = ops::adam_kernel(kName, device, dtype);
-  }
-
-  static ops::StepOptions options_of(const Sgd& sgd, std::uint64_t) {
-    return {.lr = sgd.lr, .momentum = sgd.momentum, .wd = sgd.weight_decay};
-  }
-  static ops::StepOptions options_of(const Adam& adam, std::uint64_t number) {
-    return ops::adam_step(adam.lr, adam.beta1, adam.beta2, adam.epsilon, adam.weight_decay,
-                          static_cast<std::int64_t>(number));
-  }
-
-  Optimizer optimizer_;
-  std::variant<ops::SgdKernel, ops::MomentumKernel, ops::AdamKernel> kernel_;
-};
+ops::StepOptions options_of(const Sgd& sgd, std::uint64_t /*number*/) {
+  return {.lr = sgd.lr, .momentum = sgd.momentum, .wd = sgd.weight_decay};
+}
+ops::StepOptions options_of(const Adam& adam, std::uint64_t number) {
+  return ops::adam_step(adam.lr, adam.beta1, adam.beta2, adam.epsilon, adam.weight_decay,
+                        static_cast<std::int64_t>(number));
+}
 
 std::byte* address(const NDArray& array) {
   return static_cast<std::byte*>(ArrayAccess::address(array));
 }
 
-/// The operation: gradients are summed block by block, so that a sum is used while it is in cache.
+/// The operation.
 class Update {
  public:
-  Update(const Step& step, std::vector<NDArray> gradients, const NDArray& weight,
+  Update(const Optimizer& optimizer, std::vector<NDArray> gradients, const NDArray& weight,
          const std::vector<NDArray>& state, std::vector<SpareRange> copies)
-      : step_(step),
-        sum_(sum_kernel(weight.device(), weight.dtype())),
+      : optimizer_(optimizer),
+        kernel_(ops::step_kernel(kName, rule_of(optimizer), weight.device(), weight.dtype())),
         gradients_(std::move(gradients)),
         weight_(weight),
         state_(state),
         copies_(std::move(copies)) {}
 
+  /// Update `number` of the weight, from 1.
   void operator()(std::uint64_t number) const {
-    const ops::StepOptions options = step_.options(number);
-    std::vector<const std::byte*> gradients = addresses_of(gradients_);
-    std::byte* weight = address(weight_);
-    std::byte* state[2] = {};
-    for (std::size_t i = 0; i < state_.size(); ++i) state[i] = address(state_[i]);
+    const std::vector<const std::byte*> gradients = addresses_of(gradients_);
     std::vector<std::byte*> copies;
     copies.reserve(copies_.size());
     for (const SpareRange& copy : copies_) copies.push_back(copy.block->open() + copy.begin);
-    if (gradients.size() == 1 && copies.empty()) {
-      return step_.apply(options, weight, gradients[0], state, weight_.size());
-    }
-
-    alignas(64) std::byte total[kBlockBytes];
-    const std::size_t width = dtype_size(weight_.dtype());
-    std::size_t left = static_cast<std::size_t>(weight_.size()) * width;
-    while (left > 0) {
-      const std::size_t bytes = std::min(left, kBlockBytes);
-      const auto count = static_cast<std::int64_t>(bytes / width);
-      if (gradients.size() > 1) sum_(gradients, total, count);
-      step_.apply(options, weight, gradients.size() > 1 ? total : gradients[0], state, count);
-      for (std::byte*& copy : copies) {
-        std::memcpy(copy, weight, bytes);
-        copy += bytes;
-      }
-      for (const std::byte*& gradient : gradients) gradient += bytes;
-      weight += bytes;
-      for (std::size_t i = 0; i < state_.size(); ++i) state[i] += bytes;
-      left -= bytes;
-    }
+    ops::StepArrays arrays{.gradients = gradients,
+                           .weight = address(weight_),
+                           .copies = copies,
+                           .count = weight_.size()};
+    std::transform(state_.begin(), state_.end(), arrays.state.begin(), address);
+    kernel_(arrays,
+            std::visit([number](const auto& o) { return options_of(o, number); }, optimizer_));
   }
 
  private:
-  Step step_;
-  SumKernel sum_;
+  Optimizer optimizer_;
+  ops::StepKernel kernel_;
   std::vector<NDArray> gradients_;
   NDArray weight_;
   std::vector<NDArray> state_;
@@ -194,10 +139,8 @@ void push_update(const Optimizer& optimizer, UpdateCounter steps, std::vector<ND
   detail::push_reserving(
       Engine::get(),
       [steps = std::move(steps)] { return detail::Reserved{steps->fetch_add(1) + 1}; },
-      [update = Update(Step(optimizer, weight.device(), weight.dtype()), std::move(gradients),
-                       weight, state, std::move(copies))](const detail::Reserved& reserved) {
-        update(reserved[0]);
-      },
+      [update = Update(optimizer, std::move(gradients), weight, state, std::move(copies))](
+          const detail::Reserved& reserved) { update(reserved[0]); },
       reads, mutates,
       {.device = weight.device(),
        .lane = sum_lane(weight.device()),

@@ -17,9 +17,7 @@ LossKernel loss_gradient_kernel(DType /*dtype*/) { return nullptr; }
 DotKernel dot_kernel(DType /*dtype*/) { return nullptr; }
 ForwardKernel fully_connected_kernel(DType /*dtype*/) { return nullptr; }
 WeightKernel weight_gradient_kernel(DType /*dtype*/) { return nullptr; }
-SgdKernel sgd_kernel(DType /*dtype*/) { return nullptr; }
-MomentumKernel momentum_kernel(DType /*dtype*/) { return nullptr; }
-AdamKernel adam_kernel(DType /*dtype*/) { return nullptr; }
+StepKernel step_kernel(StepRule /*rule*/, DType /*dtype*/) { return nullptr; }
 MatrixKernel transpose_kernel(DType /*dtype*/) { return nullptr; }
 PermuteKernel permute_kernel(DType /*dtype*/) { return nullptr; }
 WhereKernel where_kernel(DType /*dtype*/) { return nullptr; }

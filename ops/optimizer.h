@@ -1,17 +1,22 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "heddle/device.h"
 #include "heddle/dtype.h"
 
-// The kernels of sgd_update, sgd_mom_update and adam_update, for others that update a block of
-// elements inside an operation of their own.
+// The kernels of sgd_update, sgd_mom_update and adam_update, for others that update a weight inside
+// an operation of their own.
 
 namespace heddle::ops {
 
-/// What one step of any optimizer is told. Converted to the arrays' type once per call.
+enum class StepRule { kSgd, kMomentum, kAdam };
+
+/// What a step of any rule is told. Converted to the arrays' type once per call.
 struct StepOptions {
   double lr = 0;
   double momentum = 0;
@@ -26,16 +31,24 @@ struct StepOptions {
 StepOptions adam_step(double lr, double beta1, double beta2, double eps, double wd,
                       std::int64_t step);
 
-using SgdKernel = void (*)(void* w, const void* g, std::int64_t n, const StepOptions&);
-using MomentumKernel = void (*)(void* w, const void* g, void* m, std::int64_t n,
-                                const StepOptions&);
-using AdamKernel = void (*)(void* w, const void* g, void* mean, void* var, std::int64_t n,
-                            const StepOptions&);
+/// What a step reads and writes: arrays of `count` elements, no two of which overlap in part.
+struct StepArrays {
+  /// The gradient is their sum, in their order. At least one; just one for a CUDA device.
+  std::span<const std::byte* const> gradients;
+  std::byte* weight = nullptr;
+  /// kMomentum: the velocity; kAdam: mean and variance.
+  std::array<std::byte*, 2> state{};
+  /// Each gets what the weight gets. None for a CUDA device.
+  std::span<std::byte* const> copies{};
+  std::int64_t count = 0;
+};
 
-// The kernels for arrays on `device`. Types other than float32 and float64 are
-// std::invalid_argument in the name of `op`.
-SgdKernel sgd_kernel(std::string_view op, Device device, DType dtype);
-MomentumKernel momentum_kernel(std::string_view op, Device device, DType dtype);
-AdamKernel adam_kernel(std::string_view op, Device device, DType dtype);
+/// Runs on the calling thread, in one pass over the memory, or is enqueued on the operation's
+/// stream.
+using StepKernel = void (*)(const StepArrays& arrays, const StepOptions& options);
+
+/// The kernel for arrays on `device`. Types other than float32 and float64 are
+/// std::invalid_argument in the name of `op`.
+StepKernel step_kernel(std::string_view op, StepRule rule, Device device, DType dtype);
 
 }  // namespace heddle::ops

@@ -19,8 +19,9 @@ namespace heddle::ops {
 
 #if defined(__x86_64__)
 
+// prfchw is a hint that processors without it pass over.
 template <class Loop, class... Args>
-__attribute__((target("avx2,fma"))) void run_avx2(const Loop& loop, Args... args) {
+__attribute__((target("avx2,fma,prfchw"))) void run_avx2(const Loop& loop, Args... args) {
   loop(args...);
 }
 

@@ -18,7 +18,7 @@ using Floats = std::vector<float>;
 using support::vector_of;
 
 /// Small, odd, and big enough to be divided among devices or workers.
-std::int64_t any_size() { return GENERATE(1, 1000, 5000, 200001); }
+std::int64_t any_size() { return GENERATE(1, 33, 1000, 5000, 200001); }
 
 struct Trained {
   Floats stored;

@@ -80,6 +80,18 @@ TEST_CASE("optimizers work on float32 and on slices") {
   CHECK(values(table) == Values{1, 2, 2.5, 3.5});
 }
 
+TEST_CASE("a step of part of an array changes that part only, however long it is") {
+  const std::int64_t size = GENERATE(1, 15, 16, 17, 31, 32, 33, 95, 96, 700);
+  const Values w = spread(size + 2, 1, 1);
+  const Values g = spread(size + 2, 1, 2);
+  const auto middle = [&](const NDArray& x) { return x.slice(1, 1 + size); };
+  const NDArray weight = array(w, {size + 2}, DType::kFloat64).copy();
+  sgd_update(middle(weight), middle(array(g, {size + 2}, DType::kFloat64)), 0.5);
+  Values expected = w;
+  for (std::size_t i = 1; i + 1 < w.size(); ++i) expected[i] -= 0.5 * g[i];
+  CHECK(values(weight) == expected);
+}
+
 TEST_CASE("optimizers refuse what does not match the weight") {
   const NDArray w = NDArray::ones({3}, Device::cpu());
   const NDArray longer = NDArray::ones({4}, Device::cpu());
