@@ -1,7 +1,10 @@
 // Data-parallel training as a serial script. Every line of train_step() only pushes operations; the
 // engine overlaps the copies, the devices' work and the exchange of gradients and weights.
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <deque>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -17,6 +20,7 @@
 #include "options.h"
 #include "progress.h"
 #include "report.h"
+#include "test_set.h"
 
 namespace {
 
@@ -33,7 +37,17 @@ constexpr double kMomentum = 0.9;
 /// stay in cache.
 constexpr std::size_t kMaxPending = 512;
 
+/// The loss of a step is shown up to so many steps later, in a short epoch fewer: to wait for it at
+/// once would leave the devices without work.
+constexpr std::int64_t kShownAfter = 8;
+constexpr std::int64_t kShownInEpoch = 20;
+
 using Nets = std::vector<Mlp>;  // one per device
+
+struct LossSoFar {
+  std::vector<NDArray> losses;  // of each device, summed over `steps` steps of the epoch
+  std::int64_t steps = 0;
+};
 
 /// Part `index` of `count` equal parts of the rows.
 NDArray part(const NDArray& rows, std::size_t index, std::size_t count) {
@@ -90,39 +104,19 @@ std::vector<NDArray> zero_losses(const std::vector<Device>& devices) {
   return losses;
 }
 
-/// Blocks until `steps` steps have ended.
+/// The sums of losses as they are now, on their way to the host.
+std::vector<NDArray> on_host(const std::vector<NDArray>& losses) {
+  std::vector<NDArray> result;
+  result.reserve(losses.size());
+  for (const NDArray& loss : losses) result.push_back(loss.to(Device::cpu()));
+  return result;
+}
+
+/// Blocks until the `steps` steps that gave the losses have ended.
 double mean_loss(const std::vector<NDArray>& losses, std::int64_t steps) {
   double sum = 0;
   for (const NDArray& loss : losses) sum += loss.item<float>();
   return sum / static_cast<double>(steps) / static_cast<double>(losses.size());
-}
-
-/// All batches of an epoch.
-std::vector<io::Batch> read_all(io::Pipeline batches) {
-  std::vector<io::Batch> result;
-  while (auto batch = batches.next()) result.push_back(std::move(*batch));
-  return result;
-}
-
-/// The share of images that are classified as labelled. Blocks. Batch i lies on device i, modulo
-/// their number.
-double accuracy(const std::vector<io::Batch>& batches, Nets& nets) {
-  std::vector<std::pair<NDArray, NDArray>> results;
-  results.reserve(batches.size());
-  for (std::size_t i = 0; i < batches.size(); ++i) {
-    const NDArray logits = nets[i % nets.size()].forward(batches[i].data);
-    results.emplace_back(heddle::argmax(logits, 1), batches[i].label);
-  }
-  std::int64_t correct = 0;
-  std::int64_t total = 0;
-  for (const auto& [predicted, labelled] : results) {
-    const auto classes = predicted.to_vector<std::int64_t>();
-    const auto labels = labelled.to_vector<float>();
-    for (std::size_t i = 0; i < classes.size(); ++i, ++total) {
-      correct += static_cast<float>(classes[i]) == labels[i] ? 1 : 0;
-    }
-  }
-  return static_cast<double>(correct) / static_cast<double>(total);
 }
 
 /// Sets up the runtime as the options say, and says what it uses.
@@ -161,10 +155,6 @@ io::Source open(const Options& options, const std::string& name) {
   return io::idx(file("-images-idx3-ubyte"), file("-labels-idx1-ubyte"));
 }
 
-void scale_pixels(io::Sample& sample) {
-  for (float& pixel : sample.data) pixel *= 1.0F / 255.0F;
-}
-
 void train(const Options& options) {
   TraceFile trace(options.trace);
   const std::vector<Device> devices = set_up_devices(options);
@@ -187,24 +177,28 @@ void train(const Options& options) {
                                 .momentum = kMomentum});
   Nets nets = make_nets(devices, options.seed, *kv);
 
-  std::vector<io::Batch> test_batches;  // once read, they stay on the devices
+  TestSet test_set(test, devices);
   Progress progress(options.epochs, options.batch);
   double loss = 0;
   double test_accuracy = 0;
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     std::vector<NDArray> losses = zero_losses(devices);
-    progress.begin_epoch(batches.batches_per_epoch());
+    const std::int64_t steps = batches.batches_per_epoch();
+    const std::int64_t delay = std::min(kShownAfter, steps / kShownInEpoch);
+    progress.begin_epoch(steps);
+    std::deque<LossSoFar> due;
     while (const auto batch = batches.next()) {
       train_step(*batch, nets, losses, *kv);
-      if (progress.step()) progress.show(mean_loss(losses, progress.steps()));
+      test_set.send(progress.steps(), steps);
+      if (progress.step()) due.push_back({on_host(losses), progress.steps()});
+      if (!due.empty() && due.front().steps + delay <= progress.steps()) {
+        progress.show(due.front().steps, mean_loss(due.front().losses, due.front().steps));
+        due.pop_front();
+      }
     }
     loss = mean_loss(losses, progress.steps());
     progress.stop_clock();
-    if (test_batches.empty()) {
-      test_batches = read_all(io::Pipeline(
-          test, {.batch_size = 500, .transforms = {scale_pixels}, .devices = devices}));
-    }
-    test_accuracy = accuracy(test_batches, nets);
+    test_accuracy = test_set.accuracy(nets);
     progress.end_epoch(loss, test_accuracy);
   }
 

@@ -40,3 +40,7 @@ NDArray initial_weight(int layer) {
   return heddle::random::normal(0, stddev, {Mlp::kSizes[i + 1], Mlp::kSizes[i]},
                                 heddle::Device::cpu());
 }
+
+void scale_pixels(heddle::io::Sample& image) {
+  for (float& pixel : image.data) pixel *= 1.0F / 255.0F;
+}

@@ -40,3 +40,6 @@ class Mlp {
 
 /// He's initial weights of a layer, on the CPU, from its generator.
 heddle::NDArray initial_weight(int layer);
+
+/// What the network takes of an image: pixels / 255.
+void scale_pixels(heddle::io::Sample& image);

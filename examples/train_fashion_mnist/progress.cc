@@ -41,22 +41,22 @@ bool Progress::step() {
   return steps_ < steps_in_epoch_ && part(steps_) > part(steps_ - 1);
 }
 
-void Progress::show(double loss) {
-  const double images_per_second = rate(steps_, Clock::now() - start_);
+void Progress::show(std::int64_t steps, double loss) {
+  const double images_per_second = rate(steps, Clock::now() - start_);
   if (terminal_) {
-    draw_bar(loss, images_per_second);
+    draw_bar(steps, loss, images_per_second);
   } else {
     std::printf("epoch %2d/%d  step %4lld/%lld  %7.0f images/s  loss %.4f\n", epoch_, epochs_,
-                static_cast<long long>(steps_), static_cast<long long>(steps_in_epoch_),
+                static_cast<long long>(steps), static_cast<long long>(steps_in_epoch_),
                 images_per_second, loss);
   }
   std::fflush(stdout);
 }
 
-void Progress::draw_bar(double loss, double images_per_second) const {
+void Progress::draw_bar(std::int64_t steps, double loss, double images_per_second) const {
   constexpr std::size_t kWidth = 30;
   const auto done =
-      static_cast<std::size_t>(steps_) * kWidth / static_cast<std::size_t>(steps_in_epoch_);
+      static_cast<std::size_t>(steps) * kWidth / static_cast<std::size_t>(steps_in_epoch_);
   std::printf("%sepoch %2d/%d  %s%s%s%s  %7.0f images/s  loss %.4f", kClearLine, epoch_, epochs_,
               colored_ ? "\x1b[32m" : "", std::string(done, '#').c_str(),
               std::string(kWidth - done, '.').c_str(), colored_ ? "\x1b[0m" : "", images_per_second,

@@ -12,8 +12,8 @@ class Progress {
   void begin_epoch(std::int64_t steps);
   /// Counts a step; true if show() is due.
   bool step();
-  /// `loss`: the mean over the epoch so far. Its steps have ended.
-  void show(double loss);
+  /// `loss`: the mean over the first `steps` steps of the epoch, which have ended.
+  void show(std::int64_t steps, double loss);
   /// Stops the clock: all steps of the epoch have ended.
   void stop_clock();
   void end_epoch(double loss, double accuracy);
@@ -25,7 +25,7 @@ class Progress {
   using Clock = std::chrono::steady_clock;
 
   double rate(std::int64_t steps, Clock::duration elapsed) const;
-  void draw_bar(double loss, double images_per_second) const;
+  void draw_bar(std::int64_t steps, double loss, double images_per_second) const;
 
   const bool terminal_;
   const bool colored_;
