@@ -17,7 +17,7 @@ std::int64_t now_ns() {
       .count();
 }
 
-constexpr std::int64_t kReadAhead = 2;  // records
+constexpr std::int64_t kReadAhead = 4;  // records
 
 std::int64_t record_of(const Piece& piece, const Order* order, std::int64_t i) {
   const std::int64_t position = piece.first + i * piece.stride;

@@ -76,21 +76,26 @@ MemoryPool::~MemoryPool() { trim(); }
 void* MemoryPool::allocate(std::size_t bytes) {
   if (bytes > kLargestRequest) fail(bytes);
   const std::size_t size = size_for(bytes);
+  std::byte* block = take(size);
+  if (block == nullptr) block = find_in_rounds(size);
+  if (block == nullptr) fail(bytes);
+  unpoison(block, bytes);
+  return block;
+}
+
+/// A block, or null: not even what others got meanwhile has room.
+std::byte* MemoryPool::find_in_rounds(std::size_t size) {
   std::unique_lock lock(mutex_);
   for (int round = 0; round < kRounds; ++round) {
     const std::uint64_t seen = growths_;
     lock.unlock();
-    if (std::byte* const block = find(size)) {
-      unpoison(block, bytes);
-      return block;
-    }
+    if (std::byte* const block = find(size)) return block;
     lock.lock();
     // What others have added or are about to add may serve this request, too.
     if (growing_ == 0 && growths_ == seen) break;
     grown_.wait(lock, [&] { return growing_ == 0 || growths_ != seen; });
   }
-  lock.unlock();
-  fail(bytes);
+  return nullptr;
 }
 
 std::byte* MemoryPool::find(std::size_t size) {

@@ -80,6 +80,7 @@ class MemoryPool {
   std::size_t room() const { return limits_.budget - statistics().live_bytes; }
 
  private:
+  std::byte* find_in_rounds(std::size_t size);
   std::byte* find(std::size_t size);
   std::byte* take(std::size_t size);
   std::byte* take_anywhere(std::size_t size);
