@@ -103,7 +103,7 @@ int run_command_line(int argc, char** argv) {
   app.add_option("--data", options.data, "folder of the IDX files")->capture_default_str();
   app.add_option("--epochs", options.epochs)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--batch", options.batch)->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--seed", options.seed)->check(CLI::NonNegativeNumber)->capture_default_str();
+  app.add_option("--seed", options.seed)->check(CLI::Range(0, 1 << 30))->capture_default_str();
   app.add_option("--blas-threads", options.blas_threads)
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
