@@ -17,7 +17,8 @@
 
 #include <cuda_runtime_api.h>
 
-// The calls of CUDA's runtime that engine/device/cuda_* makes, on two GPUs made of threads: each
+// The calls of CUDA's runtime that engine/device/cuda_* makes, on two GPUs made of threads, or as
+// many as HEDDLE_FAKE_CUDA_GPUS says: each
 // stream is a thread that takes its time. A program that this file is linked into has no other
 // runtime. Kernels that nvcc compiled cannot be launched; see emulated_cuda.h.
 
@@ -155,7 +156,9 @@ void limit_fake_cuda_memory(std::size_t bytes) { g_limit.store(bytes); }
 extern "C" {
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 2;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment
+  const char* const gpus = std::getenv("HEDDLE_FAKE_CUDA_GPUS");
+  *count = gpus != nullptr ? std::atoi(gpus) : 2;
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
