@@ -37,10 +37,10 @@ constexpr double kMomentum = 0.9;
 /// stay in cache.
 constexpr std::size_t kMaxPending = 512;
 
-/// The loss of a step is shown up to so many steps later, in a short epoch fewer: to wait for it at
-/// once would leave the devices without work.
+/// The loss of a step is shown so many steps later, as to wait for it at once would leave the
+/// devices without work, but no later than this part of an epoch.
 constexpr std::int64_t kShownAfter = 8;
-constexpr std::int64_t kShownInEpoch = 20;
+constexpr std::int64_t kShownWithin = 20;  // 1 / kShownWithin
 
 using Nets = std::vector<Mlp>;  // one per device
 
@@ -184,7 +184,7 @@ void train(const Options& options) {
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     std::vector<NDArray> losses = zero_losses(devices);
     const std::int64_t steps = batches.batches_per_epoch();
-    const std::int64_t delay = std::min(kShownAfter, steps / kShownInEpoch);
+    const std::int64_t delay = std::min(kShownAfter, steps / kShownWithin);
     progress.begin_epoch(steps);
     std::deque<LossSoFar> due;
     while (const auto batch = batches.next()) {

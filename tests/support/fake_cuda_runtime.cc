@@ -18,9 +18,9 @@
 #include <cuda_runtime_api.h>
 
 // The calls of CUDA's runtime that engine/device/cuda_* makes, on two GPUs made of threads, or as
-// many as HEDDLE_FAKE_CUDA_GPUS says: each
-// stream is a thread that takes its time. A program that this file is linked into has no other
-// runtime. Kernels that nvcc compiled cannot be launched; see emulated_cuda.h.
+// many as HEDDLE_FAKE_CUDA_GPUS says: each stream is a thread that takes its time. A program that
+// this file is linked into has no other runtime. Kernels that nvcc compiled cannot be launched; see
+// emulated_cuda.h.
 
 // CUDA's opaque types are declared at global scope.
 struct CUstream_st {
