@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "engine/base/prefetch.h"
 #include "engine/ready_node.h"
 
 namespace heddle::detail {
@@ -19,6 +20,7 @@ namespace heddle::detail {
 /// Invariants:
 ///  - The numbers from taken_ to put_ - 1, at most kSize, are places that were given to somebody
 ///    who puts; places_[n % kSize] is marked with lap(n) from when that has put its node there.
+///    So who takes finds the nodes without a look at put_, which stays in the cache of who puts.
 ///  - known_taken_ is an older value of taken_.
 ///  - put_ and taken_ are sequentially consistent, and who puts reads taken_ after it has raised
 ///    put_: who takes the nodes before and then finds the inbox empty makes is_first() true.
@@ -44,18 +46,16 @@ class Inbox {
   bool is_first(std::size_t number) const { return taken_.load() == number; }
 
   bool empty() const { return put_.load() == taken_.load(); }
+  /// As empty(), but may miss what is being put, and takes no line from who puts the next.
+  bool looks_empty() const { return !is_put(taken_.load(std::memory_order_relaxed)); }
 
   /// Calls `take` for the nodes, first come first, up to the first that is still being put.
   template <class Take>
   void take_all(Take&& take) {
     const std::size_t begin = taken_.load(std::memory_order_relaxed);
-    const std::size_t put = put_.load();
     std::size_t end = begin;
-    while (end != put) {
-      const std::uintptr_t place = places_[end % kSize].load(std::memory_order_acquire);
-      if ((place & 1U) != lap(end)) break;
-      __builtin_prefetch(node_in(place), 1);
-      ++end;
+    for (; is_put(end); ++end) {
+      base::prefetch_to_write(node_in(places_[end % kSize].load(std::memory_order_relaxed)));
     }
     for (std::size_t i = begin; i != end; ++i) {
       take(*node_in(places_[i % kSize].load(std::memory_order_relaxed)));
@@ -65,6 +65,11 @@ class Inbox {
 
  private:
   static std::uintptr_t lap(std::size_t number) { return ~(number / kSize) & 1U; }
+  /// True if a node is there: no further than kSize ahead of taken_, where the mark is of the lap
+  /// before.
+  bool is_put(std::size_t number) const {
+    return (places_[number % kSize].load(std::memory_order_acquire) & 1U) == lap(number);
+  }
   static ReadyNode* node_in(std::uintptr_t place) {
     return reinterpret_cast<ReadyNode*>(place & ~std::uintptr_t{1});  // NOLINT: as it was put
   }

@@ -1,5 +1,6 @@
 #include "engine/ledger.h"
 
+#include <memory>
 #include <utility>
 
 #include "engine/base/prefetch.h"
@@ -55,7 +56,8 @@ void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
   op.marks = 0;
   op.queue = route.queue;
   op.issued = op.ended_early = false;
-  if (submission.task != nullptr) op.task = std::move(*submission.task);
+  // Made anew, as a look at the old one, which is empty, would wait for its line.
+  if (submission.task != nullptr) std::construct_at(&op.task, std::move(*submission.task));
   if (!route.has_extras) return;
   if (submission.async_task != nullptr) {
     op.extras->async_task = std::move(*submission.async_task);
@@ -170,10 +172,18 @@ void Ledger::collect_locked(ReadyList& ready) {
 void Ledger::end_locked(Operation& op, ReadyList& ready) {
   ++ended_[static_cast<std::size_t>(op.outcome)];
   tracker_.done(op, ready);
-  if (op.failure != nullptr) tracker_.drop(std::exchange(op.failure, nullptr));
+  if (op.outcome != Outcome::kCompleted) tracker_.drop(std::exchange(op.failure, nullptr));
   generations_.end(op.generation);
   op.phase.store(Operation::Phase::kUnused, std::memory_order_relaxed);
   unused_.push_back(&op);
+}
+
+bool Ledger::try_end(Operation& op, ReadyList& ready) {
+  if (!lock_.try_lock()) return false;
+  const Turn turn(*this, std::adopt_lock);
+  end_locked(op, ready);
+  limit_.give_back();
+  return true;
 }
 
 void Ledger::end(Operation& op, ReadyList& ready, bool keeps_place) {

@@ -94,6 +94,18 @@ class Ledger {
   Awaited post(Mailbox& mailbox, Operation& op, ReadyList& ready);
   /// Takes note of what is posted.
   void collect(ReadyList& ready);
+  /// As collect(), or leaves it to another thread that is in here: that looks once more. Between
+  /// two looks `hand_on` is called for what is ready so far.
+  template <class HandOn>
+  void collect_or_leave(ReadyList& ready, HandOn&& hand_on) {
+    if (collectors_.fetch_add(1) != 0) return;
+    std::uint32_t seen = 1;
+    for (;;) {
+      collect(ready);
+      if (collectors_.compare_exchange_strong(seen, 0)) return;
+      hand_on(ready);
+    }
+  }
   /// True if collect() must be called before `op` is run.
   bool is_uncovered(const Operation& op) const {
     return op.generation >= generations_.first_uncovered();
@@ -104,6 +116,8 @@ class Ledger {
   bool is_urgent() const { return limit_.has_line() || var_waiters_.load() != 0; }
   /// How often a thread has begun to wait for a variable.
   std::uint32_t waits() const { return waits_.load(std::memory_order_relaxed); }
+  /// Ends `op` unless another thread has the lock just now.
+  bool try_end(Operation& op, ReadyList& ready);
   /// Ends `op` here and now. Its place stays taken if `keeps_place`.
   void end(Operation& op, ReadyList& ready, bool keeps_place = false);
 
@@ -148,7 +162,7 @@ class Ledger {
   /// Operations that are allocated together.
   static constexpr std::size_t kSlab = 64;
   /// Pushes after which the pusher takes note of what is posted: rarely enough to find several.
-  static constexpr std::uint32_t kCollectEvery = 16;
+  static constexpr std::uint32_t kCollectEvery = 64;
   /// How many operations ahead of their use unused ones are fetched.
   static constexpr std::size_t kAhead = 4;
 
@@ -184,6 +198,8 @@ class Ledger {
   PendingLimit limit_;
   std::array<std::uint64_t, 4> ended_{};  ///< by Outcome
   std::vector<std::unique_ptr<Operation[]>> slabs_;
+  /// Threads that have asked the first of them, in collect_or_leave(), to look.
+  alignas(64) std::atomic<std::uint32_t> collectors_{0};
   alignas(64) std::atomic<int> var_waiters_{0};  ///< written under the lock
   std::atomic<std::uint32_t> waits_{0};          ///< for a variable, so far; written under the lock
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <mutex>
 #include <vector>
 
 #include "engine/ledger.h"
@@ -10,6 +11,8 @@ namespace heddle::detail {
 class Ledger::Turn {
  public:
   explicit Turn(Ledger& ledger) : ledger_(ledger) { ledger_.lock_.lock(); }
+  /// The caller holds the lock, and gives it away.
+  Turn(Ledger& ledger, std::adopt_lock_t /*held*/) : ledger_(ledger) {}
   ~Turn() {
     const bool tells = ledger_.limit_.worth_telling();
     if (ledger_.tracker_.has_dropped() && !ledger_.is_block_open_) {

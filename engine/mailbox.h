@@ -20,7 +20,7 @@ namespace heddle::detail {
 ///    operation in take_all(), has the mark seen by who posts that operation and then looks for it.
 class alignas(64) Mailbox {
  public:
-  static constexpr std::size_t kSize = 128;
+  static constexpr std::size_t kSize = 512;
 
   bool full() {
     const std::size_t posted = posted_.load(std::memory_order_relaxed);
@@ -33,20 +33,46 @@ class alignas(64) Mailbox {
     posted_.fetch_add(1);
   }
 
-  /// Calls `take` for each operation, oldest first.
+  /// Calls `take` for each operation, oldest first. Before that, as most of what ends an operation
+  /// is to wait for memory, lets it come at once for all of them: theirs, then what stands beside
+  /// their accesses, then the operations of that.
   template <class Take>
   void take_all(Take&& take) {
     const std::size_t end = posted_.load();
     const std::size_t begin = taken_.load(std::memory_order_relaxed);
     if (begin == end) return;
-    for (std::size_t i = begin; i != end; ++i) {
-      base::prefetch_lines(places_[i % kSize], Operation::kFirstLine, Operation::kFirstLine);
+    const auto for_each = [&](auto&& visit) {
+      for (std::size_t i = begin; i != end; ++i) visit(*places_[i % kSize]);
+    };
+    for_each([](Operation& op) {
+      base::prefetch_to_write(&op);
+      base::prefetch_lines(&op, Operation::kAccessLine, Operation::kAccessLine);
+    });
+    if (end - begin >= kWorthPrefetching) {
+      for_each([](Operation& op) { prefetch_neighbours(op); });
+      for_each([](Operation& op) { prefetch_next(op); });
     }
-    for (std::size_t i = begin; i != end; ++i) take(*places_[i % kSize]);
+    for_each(take);
     taken_.store(end, std::memory_order_release);
   }
 
  private:
+  static constexpr std::size_t kWorthPrefetching = 3;
+
+  static void prefetch_neighbours(const Operation& op) {
+    for (std::uint32_t i = 0; i < op.access_count; ++i) {
+      const Access& access = op.accesses()[i];
+      if (access.newer != nullptr) base::prefetch_to_write(access.newer);
+      if (access.older != nullptr) base::prefetch_to_write(access.older);
+    }
+  }
+  static void prefetch_next(const Operation& op) {
+    for (std::uint32_t i = 0; i < op.access_count; ++i) {
+      const Access* const newer = op.accesses()[i].newer;
+      if (newer != nullptr) base::prefetch_to_write(newer->operation);
+    }
+  }
+
   std::atomic<std::size_t> posted_{0};
   std::size_t known_taken_ = 0;  ///< an older value of taken_, of the worker
   std::array<Operation*, kSize> places_{};

@@ -48,7 +48,8 @@ struct OperationExtras {
 /// thread that runs the operation owns the rest, but for what is atomic.
 ///
 /// The first two lines are all that a worker needs of an operation that just runs and succeeds, so
-/// only these move between caches: the rest stays with the threads that push.
+/// only these move between caches: the rest stays with the threads that push. The first is also all
+/// that is touched of an operation when one that it waited for ends.
 struct alignas(64) Operation : ReadyNode {
   static constexpr std::size_t kInlineAccesses = 4;
 
@@ -83,25 +84,28 @@ struct alignas(64) Operation : ReadyNode {
   std::atomic<Phase> phase{Phase::kUnused};    ///< for who looks on
   std::atomic<Awaited> awaited{Awaited::kNo};  ///< written under the lock
   std::uint8_t marks = 0;
+  std::uint32_t blockers = 0;  ///< pairs of its accesses and what they wait for; under the lock
+  std::uint32_t access_count = 0;
 
   Task task;
 
   LaneQueue* queue = nullptr;  ///< where it runs; null if kInline
   std::unique_ptr<OperationExtras> extras;
-  std::exception_ptr thrown;  ///< by the callable
-  /// Before it runs, the poison that it has met; once it has ended, what its variables carry.
-  FailurePtr failure;
-  bool issued = false;         ///< it stands in the order of its stream; under the lock
-  bool ended_early = false;    ///< its stream was done with it before it was issued; under the lock
-  std::uint32_t blockers = 0;  ///< pairs of its accesses and what they wait for; under the lock
-  std::uint32_t access_count = 0;
   std::array<Access, kInlineAccesses> inline_accesses;
+
+  // Not touched where nothing goes wrong and no stream is involved.
+  std::exception_ptr thrown;  ///< by the callable
+  /// Before it runs, the poison that it has met; once it has ended, what its variables carry: null
+  /// if it has completed.
+  FailurePtr failure;
+  bool issued = false;       ///< it stands in the order of its stream; under the lock
+  bool ended_early = false;  ///< its stream was done with it before it was issued; under the lock
 
   /// The lines that a worker reads and writes.
   static constexpr std::size_t kFirstLine = 0;
   static constexpr std::size_t kTaskLine = 1;
   /// The last line of an operation with one access.
-  static constexpr std::size_t kAccessLine = 3;
+  static constexpr std::size_t kAccessLine = 2;
 
   bool is(Flag flag) const { return (flags & flag) != 0; }
   bool has(Mark mark) const { return (marks & mark) != 0; }

@@ -4,21 +4,26 @@
 
 namespace heddle::detail {
 
-/// A place in a ReadyQueue.
+/// What a ReadyQueue holds.
 struct ReadyNode {
   int priority = 0;
   bool is_operation = true;  ///< else a piece of a stream's work
   std::uint64_t sequence = 0;
-
-  // Of the queue.
-  std::uint32_t arrival = 0;  ///< modulo 2^32
-  std::uint32_t heap_index = 0;
-  ReadyNode* older = nullptr;
-  ReadyNode* newer = nullptr;  ///< also the next one in a ReadyList
+  ReadyNode* newer = nullptr;  ///< the next one in a list
 };
 
-/// The order of a lane.
-inline bool goes_before(const ReadyNode& a, const ReadyNode& b) {
+/// A node's place in a ReadyQueue. It has what the order needs, as the node may lie in another
+/// core's cache, or in none.
+struct ReadyPlace {
+  ReadyNode* node = nullptr;
+  std::uint64_t sequence = 0;
+  std::uint64_t arrival = 0;  ///< how many nodes had come before
+  int priority = 0;
+};
+
+/// The order of a lane, of nodes and of places.
+template <class A, class B>
+bool goes_before(const A& a, const B& b) {
   return a.priority != b.priority ? a.priority > b.priority : a.sequence < b.sequence;
 }
 

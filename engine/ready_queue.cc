@@ -1,111 +1,129 @@
 #include "engine/ready_queue.h"
 
+#include <algorithm>
+#include <new>
+#include <utility>
+
 namespace heddle::detail {
 namespace {
 
-bool came_before(const ReadyNode& a, const ReadyNode& b) {
-  return static_cast<std::int32_t>(a.arrival - b.arrival) < 0;
-}
+/// What the algorithms for heaps take for "less".
+constexpr auto kGoesAfter = [](const auto& a, const auto& b) { return goes_before(b, a); };
 
 }  // namespace
 
-void ReadyQueue::place(ReadyNode& node, std::size_t index) {
-  heap_[index] = &node;
-  node.heap_index = static_cast<std::uint32_t>(index);
+bool ReadyQueue::add_early(const ReadyPlace& place) noexcept {
+  try {
+    heap_.push_back({place.sequence, early_.end(), place.priority});
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  if (!early_.push_back({place.node, place.arrival})) {
+    heap_.pop_back();
+    return false;
+  }
+  std::push_heap(heap_.begin(), heap_.end(), kGoesAfter);
+  ++early_count_;
+  return true;
 }
 
-void ReadyQueue::sift_up(ReadyNode& node, std::size_t index) {
-  while (index > 0) {
-    const std::size_t parent = (index - 1) / 2;
-    if (!goes_before(node, *heap_[parent])) break;
-    place(*heap_[parent], index);
-    index = parent;
-  }
-  place(node, index);
+inline bool ReadyQueue::add(const ReadyPlace& place) noexcept {
+  if (line_.empty() || !goes_before(place, line_.back())) return line_.push_back(place);
+  return add_early(place);
 }
 
-void ReadyQueue::sift_down(ReadyNode& node, std::size_t index) {
-  for (std::size_t child = 2 * index + 1; child < heap_.size(); child = 2 * index + 1) {
-    if (child + 1 < heap_.size() && goes_before(*heap_[child + 1], *heap_[child])) ++child;
-    if (!goes_before(*heap_[child], node)) break;
-    place(*heap_[child], index);
-    index = child;
-  }
-  place(node, index);
+void ReadyQueue::spill(ReadyNode& node) noexcept {
+  node.newer = nullptr;
+  (last_spilled_ != nullptr ? last_spilled_->newer : first_spilled_) = &node;
+  last_spilled_ = &node;
 }
 
-void ReadyQueue::push(ReadyNode& node) {
-  node.arrival = arrived_++;
-  if (last_in_line_ != nullptr && goes_before(node, *last_in_line_)) {
-    push_early(node);
-  } else {
-    node.newer = nullptr;
-    (last_in_line_ != nullptr ? last_in_line_->newer : first_in_line_) = &node;
-    last_in_line_ = &node;
+void ReadyQueue::add_spilled() noexcept {
+  while (first_spilled_ != nullptr) {
+    ReadyNode& node = *first_spilled_;
+    if (!add({&node, node.sequence, arrived_, node.priority})) return;
+    ++arrived_;
+    first_spilled_ = node.newer;
   }
+  last_spilled_ = nullptr;
+}
+
+void ReadyQueue::push(ReadyNode& node) noexcept {
   ++size_;
+  if (first_spilled_ == nullptr && add({&node, node.sequence, arrived_, node.priority})) {
+    ++arrived_;
+  } else {
+    spill(node);
+  }
 }
 
-void ReadyQueue::put_back(ReadyNode& node) {
-  push_early(node);
+void ReadyQueue::put_back(const ReadyPlace& place) noexcept {
   ++size_;
   --popped_;
+  const bool is_first =
+      line_.empty() || (goes_before(place, line_.front()) && place.arrival < line_.front().arrival);
+  if (is_first ? line_.push_front(place) : add_early(place)) return;
+  ++popped_;  // it arrives anew
+  spill(*place.node);
 }
 
-/// Keeps the order of arrival, from which only what is put back differs, and that by little.
-void ReadyQueue::push_early(ReadyNode& node) {
-  heap_.push_back(&node);
-  sift_up(node, heap_.size() - 1);
-  ReadyNode* older = early_newest_;
-  while (older != nullptr && came_before(node, *older)) older = older->older;
-  node.older = older;
-  node.newer = older != nullptr ? older->newer : early_oldest_;
-  (older != nullptr ? older->newer : early_oldest_) = &node;
-  (node.newer != nullptr ? node.newer->older : early_newest_) = &node;
+inline void ReadyQueue::left_early() noexcept {
+  while (!early_.empty() && early_.front().node == nullptr) early_.pop_front();
+  --early_count_;
+  if (heap_.size() != early_count_) drop_stale();
 }
 
-void ReadyQueue::take_early(ReadyNode& node) {
-  (node.older != nullptr ? node.older->newer : early_oldest_) = node.newer;
-  (node.newer != nullptr ? node.newer->older : early_newest_) = node.older;
+void ReadyQueue::drop_stale() noexcept {
+  const auto is_stale = [this](const HeapEntry& entry) { return entry.number < early_.begin(); };
+  if (heap_.size() > 2 * early_count_ + kFewStale) {
+    heap_.erase(std::remove_if(heap_.begin(), heap_.end(), is_stale), heap_.end());
+    std::make_heap(heap_.begin(), heap_.end(), kGoesAfter);
+  }
+  while (!heap_.empty() && is_stale(heap_.front())) {
+    std::pop_heap(heap_.begin(), heap_.end(), kGoesAfter);
+    heap_.pop_back();
+  }
+}
 
-  ReadyNode& last = *heap_.back();
+ReadyPlace ReadyQueue::take_overdue(bool from_line) noexcept {
+  if (from_line) return line_.pop_front();
+  const Early oldest = early_.pop_front();
+  left_early();
+  return {oldest.node, oldest.node->sequence, oldest.arrival, oldest.node->priority};
+}
+
+ReadyPlace ReadyQueue::take_first_early() noexcept {
+  const HeapEntry entry = heap_.front();
+  std::pop_heap(heap_.begin(), heap_.end(), kGoesAfter);
   heap_.pop_back();
-  if (&last == &node) return;
-  const std::size_t hole = node.heap_index;
-  if (hole > 0 && goes_before(last, *heap_[(hole - 1) / 2])) {
-    sift_up(last, hole);
-  } else {
-    sift_down(last, hole);
-  }
+  Early& early = early_[entry.number];
+  const ReadyPlace place = {std::exchange(early.node, nullptr), entry.sequence, early.arrival,
+                            entry.priority};
+  left_early();
+  return place;
 }
 
-ReadyNode& ReadyQueue::take_first_in_line() {
-  ReadyNode& node = *first_in_line_;
-  first_in_line_ = node.newer;
-  if (first_in_line_ == nullptr) last_in_line_ = nullptr;
-  return node;
+/// There is no memory for even one place.
+ReadyPlace ReadyQueue::take_spilled() noexcept {
+  ReadyNode& node = *first_spilled_;
+  first_spilled_ = node.newer;
+  if (first_spilled_ == nullptr) last_spilled_ = nullptr;
+  ++popped_;
+  return {&node, node.sequence, arrived_++, node.priority};
 }
 
-ReadyNode* ReadyQueue::pop() {
-  if (size_ == 0) return nullptr;
+ReadyPlace ReadyQueue::take() noexcept {
+  if (first_spilled_ != nullptr) add_spilled();
+  if (size_ == 0) return {};
   --size_;
-  const std::uint32_t popped = popped_++;
-  if (heap_.empty()) return &take_first_in_line();
-  const bool line_is_older =
-      first_in_line_ != nullptr && came_before(*first_in_line_, *early_oldest_);
-  const std::uint32_t oldest = line_is_older ? first_in_line_->arrival : early_oldest_->arrival;
-  if (popped - oldest >= kPatience) {
-    if (line_is_older) return &take_first_in_line();
-    ReadyNode& node = *early_oldest_;
-    take_early(node);
-    return &node;
-  }
-  ReadyNode& early = *heap_.front();
-  if (first_in_line_ != nullptr && goes_before(*first_in_line_, early)) {
-    return &take_first_in_line();
-  }
-  take_early(early);
-  return &early;
+  if (line_.empty() && early_.empty()) return take_spilled();
+  const std::uint64_t popped = popped_++;
+  if (early_.empty()) return line_.pop_front();
+  const bool line_is_older = !line_.empty() && line_.front().arrival < early_.front().arrival;
+  const std::uint64_t oldest = line_is_older ? line_.front().arrival : early_.front().arrival;
+  if (popped >= oldest + kPatience) return take_overdue(line_is_older);
+  if (!line_.empty() && goes_before(line_.front(), heap_.front())) return line_.pop_front();
+  return take_first_early();
 }
 
 }  // namespace heddle::detail

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/base/ring.h"
 #include "engine/ready_node.h"
 
 namespace heddle::detail {
@@ -11,48 +12,70 @@ namespace heddle::detail {
 /// The ready operations of a lane: highest priority first, equal ones in sequence order; one that
 /// was overtaken kPatience times goes next, so none starves.
 ///
-/// Most operations arrive in the order in which they leave, so that order is a list, and a heap
-/// holds only those that arrive before their turn.
+/// Most operations arrive in the order in which they leave, so that order is a line, and a heap
+/// holds only those that arrive before their turn. Both have all that the order needs: a node is
+/// not touched, as to fetch each from memory would take longer than everything else.
 ///
 /// Thread safety: none; guarded by its owner's lock.
 ///
 /// Invariants:
-///  - line_ is sorted by goes_before() and by arrival; heap_ is a binary heap by goes_before().
-///  - The list early_oldest_ … early_newest_ holds the nodes of heap_ in order of arrival.
-///  - Arrival numbers are counted modulo 2^32, and fewer than 2^31 nodes are in the queue at a
-///  time.
-///  - When the oldest of all nodes has arrival number a, exactly a earlier nodes have arrived and
-///    left, so popped_ - a nodes that came later have overtaken it.
+///  - line_ is sorted by goes_before() and by arrival.
+///  - early_ holds the nodes that are not in line, in order of arrival but for those that were put
+///    back, and null for those that have left from its middle; its front is a node.
+///  - heap_ is a heap by goes_before(), as the standard algorithms keep it. Each node of early_ has
+///  one entry in it; the others
+///    are stale: they name places of early_ before its begin(), and are fewer than half but for
+///    kFewStale.
+///  - When the oldest of all nodes has arrival a, exactly a earlier nodes have arrived and left, so
+///    popped_ - a nodes that came later have overtaken it.
+///  - Nodes for which there was no memory are in a list, and join the others when there is.
 class ReadyQueue {
  public:
   static constexpr std::uint32_t kPatience = 1024;
 
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
-  /// True if pop() would go on in the order of arrival.
-  bool in_order() const { return heap_.empty(); }
-  void push(ReadyNode& node);
-  /// Returns what pop() gave, as if it had not been taken.
-  void put_back(ReadyNode& node);
-  /// The next to run, taken out; null if there is none.
-  ReadyNode* pop();
+  /// True if take() would go on in the order of arrival.
+  bool in_order() const { return early_.empty(); }
+  void push(ReadyNode& node) noexcept;
+  /// Returns what take() gave, as if it had not been taken.
+  void put_back(const ReadyPlace& place) noexcept;
+  /// The next to run, taken out; its node is null if there is none.
+  ReadyPlace take() noexcept;
+  ReadyNode* pop() noexcept { return take().node; }
 
  private:
-  ReadyNode& take_first_in_line();
-  void push_early(ReadyNode& node);
-  void take_early(ReadyNode& node);
-  void place(ReadyNode& node, std::size_t index);
-  void sift_up(ReadyNode& node, std::size_t index);
-  void sift_down(ReadyNode& node, std::size_t index);
+  struct Early {
+    ReadyNode* node = nullptr;
+    std::uint64_t arrival = 0;
+  };
+  struct HeapEntry {
+    std::uint64_t sequence = 0;
+    std::uint64_t number = 0;  ///< in early_
+    int priority = 0;
+  };
+  static constexpr std::size_t kFewStale = 64;
+
+  bool add(const ReadyPlace& place) noexcept;
+  bool add_early(const ReadyPlace& place) noexcept;
+  void spill(ReadyNode& node) noexcept;
+  void add_spilled() noexcept;
+  ReadyPlace take_spilled() noexcept;
+  ReadyPlace take_overdue(bool from_line) noexcept;
+  ReadyPlace take_first_early() noexcept;
+  /// A node has left early_, where its place is null or gone.
+  void left_early() noexcept;
+  void drop_stale() noexcept;
 
   std::size_t size_ = 0;
-  ReadyNode* first_in_line_ = nullptr;
-  ReadyNode* last_in_line_ = nullptr;
-  std::vector<ReadyNode*> heap_;
-  ReadyNode* early_oldest_ = nullptr;
-  ReadyNode* early_newest_ = nullptr;
-  std::uint32_t arrived_ = 0;
-  std::uint32_t popped_ = 0;
+  base::Ring<ReadyPlace> line_;
+  base::Ring<Early> early_;
+  std::size_t early_count_ = 0;  ///< nodes in early_
+  std::vector<HeapEntry> heap_;
+  ReadyNode* first_spilled_ = nullptr;
+  ReadyNode* last_spilled_ = nullptr;
+  std::uint64_t arrived_ = 0;
+  std::uint64_t popped_ = 0;
 };
 
 }  // namespace heddle::detail

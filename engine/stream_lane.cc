@@ -63,7 +63,7 @@ void StreamLane::finished(void* operation) {
   auto& op = *static_cast<Operation*>(operation);
   auto& lane = *static_cast<StreamLane*>(op.queue);
   ReadyList ready;
-  lane.engine_.after_callable(op, ready);
+  static_cast<void>(lane.engine_.after_callable(op, ready));  // it is a stream's
   lane.engine_.dispatch(ready);
   lane.free_place();
 }

@@ -54,10 +54,10 @@ class ThreadedEngine final : public EngineCore {
   bool is_only_queue() const { return router_.size() == 1; }
   /// Runs the callable of `op`, or skips it, and destroys the callable. Does not throw.
   void execute(Operation& op);
-  /// After execute(): ends `op` unless its Completion or its issuer has to. It is gone then. What
-  /// becomes ready is added to `ready`. A worker posts the operation in its mailbox, and gets
-  /// whether somebody waits for that, so that Ledger::collect() must be called.
-  Awaited after_callable(Operation& op, ReadyList& ready, Mailbox* mailbox = nullptr);
+  /// After execute(): settles how `op` has ended, and ends it if it is of a stream, unless its
+  /// Completion or its issuer has to. It is gone then, and what becomes ready is added to `ready`.
+  /// True if the caller has to end it.
+  bool after_callable(Operation& op, ReadyList& ready);
   /// Gives every operation of `ready` to its queue.
   void dispatch(ReadyList& ready);
   /// Takes note of what workers have posted.

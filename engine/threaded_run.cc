@@ -156,20 +156,16 @@ void ThreadedEngine::call_async(Operation& op, RunContext& context, OperationSco
   }
 }
 
-Awaited ThreadedEngine::after_callable(Operation& op, ReadyList& ready, Mailbox* mailbox) {
+bool ThreadedEngine::after_callable(Operation& op, ReadyList& ready) {
   if (op.is(Operation::kAsync)) {
     op.phase.store(Operation::Phase::kReturned, std::memory_order_relaxed);
     if (op.extras->parts.fetch_sub(1) == 1) finish(op, ready);
-  } else if (op.is(Operation::kOnStream)) {
-    settle(op);
-    ledger_.end_on_stream(op, ready);
-  } else if (mailbox != nullptr) {
-    settle(op);
-    return ledger_.post(*mailbox, op, ready);
-  } else {
-    finish(op, ready);
+    return false;
   }
-  return Awaited::kNo;
+  settle(op);
+  if (!op.is(Operation::kOnStream)) return true;
+  ledger_.end_on_stream(op, ready);
+  return false;
 }
 
 void ThreadedEngine::finish(Operation& op, ReadyList& ready) {

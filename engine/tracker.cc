@@ -173,7 +173,7 @@ void Tracker::end(Access& access, ReadyList& ready) {
   const Operation& op = *access.operation;
   if (access.write) {
     if (op.kind != Submission::Kind::kClear) ++var.version;
-    if (op.failure != nullptr || var.poison != nullptr) carry(var, op.failure);
+    if (op.outcome != Outcome::kCompleted || var.poison != nullptr) carry(var, op.failure);
     if (var.last_write == &access) var.last_write = nullptr;
   }
   unlink(access);  // first: what is behind is not behind it any more

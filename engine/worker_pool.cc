@@ -30,6 +30,16 @@ constexpr std::int64_t kMaxDeferral = 3000;
 /// ns: each look takes lines from the pusher.
 constexpr std::int64_t kLetCome = 8000;
 
+/// Operations that run for less than this, in ns, are fine-grained: to hand one to another core
+/// takes as long.
+constexpr std::int64_t kFine = 200;
+
+/// Of so many operations a worker measures one.
+constexpr std::uint32_t kMeasureEvery = 32;
+
+/// How long a worker naps.
+constexpr std::chrono::microseconds kNap{50};
+
 /// Operations that a worker may run ahead of its batch.
 constexpr std::uint64_t kMaxKept = ReadyQueue::kPatience;
 
@@ -103,7 +113,10 @@ void WorkerPool::empty_inbox() {
 bool WorkerPool::claim_sleeper() {
   const bool has_queue = !queue_.empty();
   if (has_queue_.load(std::memory_order_relaxed) != has_queue) has_queue_.store(has_queue);
-  if (sleeping_.load() == 0 || searching_.load() != 0 || !has_work()) return false;
+  const std::uint32_t sleeping = sleeping_.load();
+  if (sleeping == 0 || searching_.load() != 0 || !has_work()) return false;
+  const std::uint32_t napping = napping_.load();
+  if (napping != 0 && sleeping + napping < workers_.size()) return false;
   sleeping_.fetch_sub(1);
   searching_.fetch_add(1);
   woken_.fetch_add(1);
@@ -132,7 +145,7 @@ void WorkerPool::execute(const device::Work& work) {
 
 void WorkerPool::return_batch(Worker& me) {
   for (; me.next < me.count; ++me.next) {
-    if (ReadyNode* const node = me.batch[me.next].exchange(nullptr)) queue_.put_back(*node);
+    if (me.batch[me.next].exchange(nullptr) != nullptr) queue_.put_back(me.places[me.next]);
   }
 }
 
@@ -150,6 +163,30 @@ ReadyNode* WorkerPool::from_batch(Worker& me) {
   return nullptr;
 }
 
+void WorkerPool::execute_measured(Operation& op) {
+  const std::int64_t begin = now_ns();
+  engine_.execute(op);
+  const bool fine = now_ns() - begin < kFine;
+  if (is_fine_.load(std::memory_order_relaxed) != fine) is_fine_.store(fine);
+}
+
+bool WorkerPool::may_nap(Worker& me) const {
+  if (!is_fine_.load() || stopping_.load()) return false;
+  if (sleeping_.load() + napping_.load() + 1 >= workers_.size()) return false;
+  return std::exchange(me.takes, takes_) != takes_;
+}
+
+void WorkerPool::nap(std::unique_lock<base::SpinLock>& lock, bool searching) {
+  napping_.fetch_add(1);
+  if (searching) searching_.fetch_sub(1);
+  lock.unlock();
+  std::this_thread::sleep_for(kNap);
+  napping_.fetch_sub(1);
+  collect_deferred();
+  lock.lock();
+  if (searching) searching_.fetch_add(1);
+}
+
 ReadyNode* WorkerPool::take(Worker& me) {
   const bool exact = workers_.size() == 1;
   me.urgent = urgent_.load();
@@ -159,30 +196,30 @@ ReadyNode* WorkerPool::take(Worker& me) {
   const std::uint32_t waits = engine_.ledger().waits();
   const bool has_waited = std::exchange(me.waits, waits) != waits;
   me.is_fed = !has_waited && queue_.size() < kEnough && !queue_.empty();
-  ReadyNode* const first = queue_.pop();
-  // Few, so that something is left for each of the others also if these take long.
-  const std::size_t count =
-      queue_.in_order() ? std::min(kMaxBatch, queue_.size() / (2 * workers_.size())) : 0;
+  const ReadyPlace first = queue_.take();
+  // Few, so that something is left for each of the others also if these take long. With one worker
+  // none that came before its turn: the next such one might have to go first again.
+  const std::size_t share = std::min(kMaxBatch, queue_.size() / (2 * workers_.size()));
+  const std::size_t count = !exact || queue_.in_order() ? share : 0;
   if (count == 0) {
     if (exact) batched_sequence_.store(0);
-    return first;
+    return first.node;
   }
-  ReadyNode* node = nullptr;
   for (std::size_t i = 0; i < count; ++i) {
-    node = queue_.pop();
-    me.order[i].priority = node->priority;
-    me.order[i].sequence = node->sequence;
-    me.batch[i].store(node, std::memory_order_release);
-    base::prefetch_lines(node, Operation::kTaskLine, Operation::kTaskLine);
+    const ReadyPlace place = queue_.take();
+    base::prefetch_lines(place.node, Operation::kFirstLine, Operation::kTaskLine);
+    me.places[i] = place;
+    me.batch[i].store(place.node, std::memory_order_release);
   }
-  if (batched_priority_.load(std::memory_order_relaxed) != node->priority) {
-    batched_priority_.store(node->priority);
+  const ReadyPlace& last = me.places[count - 1];
+  if (batched_priority_.load(std::memory_order_relaxed) != last.priority) {
+    batched_priority_.store(last.priority);
     if (!inbox_.empty()) --me.urgent;  // perhaps something that goes first
   }
-  if (exact) batched_sequence_.store(node->sequence);
+  if (exact) batched_sequence_.store(last.sequence);
   me.next = 0;
   me.count = count;
-  return first;
+  return first.node;
 }
 
 ReadyNode* WorkerPool::steal(const Worker& me) {
@@ -197,12 +234,29 @@ ReadyNode* WorkerPool::steal(const Worker& me) {
   return nullptr;
 }
 
-bool WorkerPool::may_defer(const Worker& me) {
+bool WorkerPool::could_defer(const Worker& me) const {
   if (workers_.size() == 1 || !engine_.is_only_queue()) return false;
   if (engine_.ledger().is_urgent()) return false;
-  if (me.next == me.count && !has_work()) return false;  // it is idle next
+  return me.next != me.count || seems_to_have_work();  // else it is idle next
+}
+
+bool WorkerPool::defer() {
   if (deferred_since_.load() == 0) deferred_since_.store(now_ns());
-  return searching_.load() == 0 && sleeping_.load() == 0;
+  return searching_.load() == 0 && (sleeping_.load() == 0 || napping_.load() != 0);
+}
+
+void WorkerPool::end(Worker& me, Operation& op, ReadyList& ready) {
+  Ledger& ledger = engine_.ledger();
+  const Awaited known = op.awaited.load(std::memory_order_relaxed);
+  const bool could = could_defer(me);
+  if (known != Awaited::kNo && (known == Awaited::kUrgently || !could) &&
+      ledger.try_end(op, ready)) {
+    return;
+  }
+  const Awaited awaited = ledger.post(me.mailbox, op, ready);
+  if (awaited == Awaited::kNo) return;
+  if (awaited == Awaited::kYes && could && defer()) return;
+  ledger.collect_or_leave(ready, [this](ReadyList& list) { engine_.dispatch(list); });
 }
 
 void WorkerPool::collect_deferred() {
@@ -234,9 +288,11 @@ ReadyNode* WorkerPool::search(Worker& me) {
   bool has_spun = idle_ == Idle::kSleep;
   bool has_collected = false;
   for (;;) {
+    if (may_nap(me)) nap(lock, searching);
     ReadyNode* node = take(me);
     if (node == nullptr) node = steal(me);
     if (node != nullptr || stopping_.load()) {
+      me.takes = ++takes_;
       if (searching) searching_.fetch_sub(1);
       const bool wakes = claim_sleeper();
       lock.unlock();
@@ -280,7 +336,7 @@ void WorkerPool::spin() const {
   const Clock::time_point end = Clock::now() + kSpin;
   int pauses = 1;
   do {
-    if (has_work() || stopping_.load()) return;
+    if (seems_to_have_work() || stopping_.load()) return;
     for (int i = 0; i < pauses; ++i) base::cpu_relax();
     pauses = std::min(2 * pauses, kMaxPauses);
   } while (Clock::now() < end);
@@ -308,11 +364,12 @@ void WorkerPool::run(Worker& me, ReadyNode& first) {
     auto& op = static_cast<Operation&>(*node);
     if (engine_.ledger().is_uncovered(op)) engine_.collect();
     ReadyList ready;
-    engine_.execute(op);
-    const Awaited awaited = engine_.after_callable(op, ready, &me.mailbox);
-    if (awaited == Awaited::kUrgently || (awaited == Awaited::kYes && !may_defer(me))) {
-      engine_.ledger().collect(ready);
+    if (++me.ran % kMeasureEvery == 0) {
+      execute_measured(op);
+    } else {
+      engine_.execute(op);
     }
+    if (engine_.after_callable(op, ready)) end(me, op, ready);
     Operation* const mine = ready.take_first_of(*this);
     engine_.dispatch(ready);
     node = mine != nullptr ? keep_or_queue(me, *mine) : nullptr;
@@ -335,11 +392,11 @@ ReadyNode* WorkerPool::keep_or_queue(Worker& me, Operation& op) {
   while (me.next < me.count && me.batch[me.next].load() == nullptr) ++me.next;  // stolen
   const bool batch_is_current = urgent_.load(std::memory_order_relaxed) == me.urgent;
   if (me.next < me.count && batch_is_current && me.kept < kMaxKept &&
-      goes_before(op, me.order[me.next])) {
+      goes_before(op, me.places[me.next])) {
     ++me.kept;
     return &op;
   }
-  if (me.next == me.count && !has_work()) return &op;
+  if (me.next == me.count && !seems_to_have_work()) return &op;
   ReadyNode* node = nullptr;
   bool wakes = false;
   {

@@ -36,15 +36,18 @@ class ThreadedEngine;
 ///    searching_, before it looks into the inbox for the last time (all sequentially consistent),
 ///    so one sees the other: nothing is left in inbox and queue while a worker sleeps and none
 ///    searches.
+///  - Where operations are so small that workers are in each other's way (is_fine_), one that finds
+///    another at work naps before it looks for more. Nobody wakes a sleeping worker as long as one
+///    naps and one is awake: what that one leaves is found at the end of the nap.
 ///  - A node is in the inbox, in the queue, in one element of one batch, or running. Whoever
 ///    exchanges it out of a batch has it: its worker or, when that is busy, another one that found
 ///    nothing else.
 ///  - While every worker is busy, ends that others wait for are taken note of some at a time. Who
 ///    defers one says so in deferred_since_ before it looks whether a worker is idle; an idle
-///    worker counts itself in searching_ before it looks there (both sequentially consistent), and
-///    a busy one looks before each operation. That is done only if nobody waits urgently, if no
-///    other queue could run what becomes ready, and if several workers make the order of equals
-///    free.
+///    worker counts itself in searching_, or off napping_, before it looks there (all sequentially
+///    consistent), and a busy one looks before each operation. That is done only if nobody waits
+///    urgently, if no other queue could run what becomes ready, and if several workers make the
+///    order of equals free.
 ///  - What is in a batch goes before what is in the queue, but for what became ready later. If the
 ///    order asks for that to run first, urgent_ is raised, and every worker that took its batch
 ///    before returns what is left of it. For equal priorities that is done with one worker only.
@@ -77,13 +80,15 @@ class WorkerPool final : public LaneQueue, public device::Executor {
 
     std::array<std::atomic<ReadyNode*>, kMaxBatch> batch{};
     // Of its thread.
-    std::array<ReadyNode, kMaxBatch> order{};  ///< priority and sequence of what went into batch
-    std::size_t next = 0;                      ///< in batch
+    std::array<ReadyPlace, kMaxBatch> places{};  ///< of what went into batch
+    std::size_t next = 0;                        ///< in batch
     std::size_t count = 0;
     std::uint32_t urgent = 0;  ///< urgent_ when the batch was taken
     std::uint64_t kept = 0;    ///< operations run ahead of the batch
     bool is_fed = false;       ///< it found work at its last look, but little
     std::uint32_t waits = 0;   ///< Ledger::waits() at its last look
+    std::uint32_t ran = 0;     ///< operations
+    std::uint32_t takes = 0;   ///< takes_ at its last look
     Mailbox& mailbox;          ///< for the operations that it ends
     std::thread thread;
   };
@@ -93,8 +98,12 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   /// The node that the ended one has made ready and that runs next, or null.
   ReadyNode* keep_or_queue(Worker& me, Operation& op);
   ReadyNode* next(Worker& me);
-  /// True if what this worker has posted, though somebody waits for it, may be taken note of later.
-  bool may_defer(const Worker& me);
+  /// Tells the ledger that `op` has ended, or leaves that to others.
+  void end(Worker& me, Operation& op, ReadyList& ready);
+  /// False if an end that somebody waits for must be taken note of at once.
+  bool could_defer(const Worker& me) const;
+  /// True if what this worker has posted, though somebody waits for it, is taken note of later.
+  bool defer();
   void collect_deferred();
   ReadyNode* from_batch(Worker& me);
   void return_batch(Worker& me);
@@ -102,6 +111,14 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyNode* steal(const Worker& me);
   ReadyNode* take(Worker& me);
   bool has_work() const { return !inbox_.empty() || has_queue_.load(); }
+  /// As has_work(), but may miss what is being put.
+  bool seems_to_have_work() const { return has_queue_.load() || !inbox_.looks_empty(); }
+  /// Runs `op`, and finds out whether operations are small.
+  void execute_measured(Operation& op);
+  /// True if one worker is enough for what there is, and another one has taken some since the last
+  /// look of this one.
+  bool may_nap(Worker& me) const;
+  void nap(std::unique_lock<base::SpinLock>& lock, bool searching);
   void spin() const;
   void let_come() const;
   void sleep(std::unique_lock<base::SpinLock>& lock);
@@ -128,6 +145,9 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   std::atomic<std::uint32_t> searching_{0};
   std::atomic<std::uint32_t> woken_{0};  ///< of the searching ones, those still to wake up
   std::atomic<std::uint32_t> wakes_{0};
+  std::atomic<std::uint32_t> napping_{0};
+  std::atomic<bool> is_fine_{false};
+  std::uint32_t takes_ = 0;  ///< how often somebody found work
   alignas(64) std::atomic<std::uint32_t> sleeping_{0};
   std::atomic<std::uint32_t> urgent_{0};
   /// Of the node that went into a batch last. Nothing is urgent before the first.

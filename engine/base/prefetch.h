@@ -6,12 +6,21 @@ namespace heddle::base {
 
 constexpr std::size_t kCacheLine = 64;
 
-/// Asks for lines `first` to `last` of an object, which another thread had last, to write to them.
+/// Asks for the cache line of `place`, which another core may have, to write to it. The built-in
+/// would ask for it to read unless the whole file is compiled for processors that have prefetchw;
+/// others pass over the instruction.
+inline void prefetch_to_write(const void* place) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(place)));
+#else
+  __builtin_prefetch(place, 1);
+#endif
+}
+
+/// The same for lines `first` to `last` of an object.
 inline void prefetch_lines(const void* object, std::size_t first, std::size_t last) {
   const auto* const bytes = static_cast<const char*>(object);
-  for (std::size_t line = first; line <= last; ++line) {
-    __builtin_prefetch(bytes + line * kCacheLine, 1);
-  }
+  for (std::size_t line = first; line <= last; ++line) prefetch_to_write(bytes + line * kCacheLine);
 }
 
 }  // namespace heddle::base

@@ -19,6 +19,10 @@ class SpinLock {
   void lock() {
     while (held_.exchange(true, std::memory_order_acquire)) wait();
   }
+  bool try_lock() {
+    return !held_.load(std::memory_order_relaxed) &&
+           !held_.exchange(true, std::memory_order_acquire);
+  }
   void unlock() { held_.store(false, std::memory_order_release); }
 
  private:

@@ -28,6 +28,38 @@ class Nodes {
   std::deque<ReadyNode> nodes_;
 };
 
+/// The rule itself, looking at every node each time.
+class Model {
+ public:
+  void push(int priority, std::uint64_t sequence) {
+    nodes_.push_back({priority, sequence, arrived_++});
+  }
+  std::uint64_t pop() {
+    auto next = nodes_.begin();  // the oldest
+    if (popped_ < next->arrival + ReadyQueue::kPatience) {
+      next = std::min_element(nodes_.begin(), nodes_.end(), [](const Node& a, const Node& b) {
+        return heddle::detail::goes_before(a, b);
+      });
+    }
+    ++popped_;
+    const std::uint64_t sequence = next->sequence;
+    nodes_.erase(next);
+    return sequence;
+  }
+  bool empty() const { return nodes_.empty(); }
+  std::size_t size() const { return nodes_.size(); }
+
+ private:
+  struct Node {
+    int priority;
+    std::uint64_t sequence;
+    std::uint64_t arrival;
+  };
+  std::vector<Node> nodes_;  // in order of arrival
+  std::uint64_t arrived_ = 0;
+  std::uint64_t popped_ = 0;
+};
+
 std::vector<std::uint64_t> drain(ReadyQueue& queue) {
   std::vector<std::uint64_t> order;
   while (const ReadyNode* node = queue.pop()) order.push_back(node->sequence);
@@ -98,4 +130,60 @@ TEST_CASE("the ready queue agrees with a sorted map over random pushes and pops"
     }
   }
   CHECK(queue.size() == model.size());
+}
+
+TEST_CASE("the ready queue agrees with its rule where many nodes are overtaken for long") {
+  const auto seed = GENERATE(range(1U, 6U));
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  Nodes nodes;
+  ReadyQueue queue;
+  Model model;
+  // Sequence numbers come in any order, and pushes and pops in long runs of more of the one.
+  for (std::uint64_t i = 0; i < 40'000; ++i) {
+    const bool growing = i % 8'000 < 3'000;
+    if (model.empty() || random() % 4 < (growing ? 3 : 2)) {
+      const int priority = static_cast<int>(random() % 8) / 3;
+      const std::uint64_t sequence = ((i ^ (random() % 64U)) << 20U) | i;
+      queue.push(nodes.add(priority, sequence));
+      model.push(priority, sequence);
+    } else {
+      REQUIRE(queue.pop()->sequence == model.pop());
+    }
+    REQUIRE(queue.size() == model.size());
+  }
+}
+
+TEST_CASE("nodes that are put back into the ready queue leave it in their turn") {
+  Nodes nodes;
+  ReadyQueue queue;
+  for (std::uint64_t i = 1; i <= 8; ++i) queue.push(nodes.add(0, i));
+  std::vector<heddle::detail::ReadyPlace> one;
+  std::vector<heddle::detail::ReadyPlace> other;
+  for (int i = 0; i < 3; ++i) one.push_back(queue.take());
+  for (int i = 0; i < 3; ++i) other.push_back(queue.take());
+  queue.push(nodes.add(1, 9));
+  for (const auto& place : one) queue.put_back(place);
+  for (const auto& place : other) queue.put_back(place);
+  CHECK(queue.size() == 9);
+  CHECK(drain(queue) == std::vector<std::uint64_t>{9, 1, 2, 3, 4, 5, 6, 7, 8});
+}
+
+TEST_CASE("a node that is put back into the ready queue has been overtaken as often as before") {
+  Nodes nodes;
+  ReadyQueue queue;
+  queue.push(nodes.add(0, 1));
+  const heddle::detail::ReadyPlace taken = queue.take();
+  std::uint64_t sequence = 1;
+  const auto overtake = [&](std::uint64_t times) {
+    for (std::uint64_t i = 0; i < times; ++i) {
+      queue.push(nodes.add(1, ++sequence));
+      REQUIRE(queue.pop()->sequence == sequence);
+    }
+  };
+  overtake(ReadyQueue::kPatience / 2);
+  queue.put_back(taken);
+  overtake(ReadyQueue::kPatience / 2);
+  queue.push(nodes.add(1, ++sequence));
+  CHECK(queue.pop()->sequence == 1);
 }

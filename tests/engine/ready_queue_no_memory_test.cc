@@ -1,0 +1,79 @@
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "engine/ready_queue.h"
+
+namespace {
+
+bool has_memory = true;
+
+/// No allocation succeeds while it lives.
+class NoMemory {
+ public:
+  NoMemory() { has_memory = false; }
+  ~NoMemory() { has_memory = true; }
+  NoMemory(const NoMemory&) = delete;
+  NoMemory& operator=(const NoMemory&) = delete;
+};
+
+}  // namespace
+
+// Of the whole program, which has one thread.
+void* operator new(std::size_t bytes) {
+  void* const block = has_memory ? std::malloc(bytes) : nullptr;
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+void operator delete(void* block) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t /*bytes*/) noexcept { std::free(block); }
+
+namespace {
+
+using heddle::detail::ReadyNode;
+using heddle::detail::ReadyQueue;
+
+constexpr std::size_t kNodes = 300;
+
+std::array<ReadyNode, kNodes> numbered_nodes() {
+  std::array<ReadyNode, kNodes> nodes;
+  for (std::size_t i = 0; i < kNodes; ++i) nodes[i].sequence = i;
+  return nodes;
+}
+
+}  // namespace
+
+TEST_CASE("a ready queue without memory gives every node in the order in which they came") {
+  auto nodes = numbered_nodes();
+  ReadyQueue queue;
+  std::array<std::uint64_t, kNodes> left{};
+  {
+    const NoMemory no_memory;
+    for (ReadyNode& node : nodes) queue.push(node);
+    for (std::uint64_t& sequence : left) sequence = queue.pop()->sequence;
+  }
+  for (std::size_t i = 0; i < kNodes; ++i) REQUIRE(left[i] == i);
+  CHECK(queue.empty());
+}
+
+TEST_CASE("nodes that came while a ready queue had no memory keep their priorities") {
+  auto nodes = numbered_nodes();
+  ReadyQueue queue;
+  for (std::size_t i = 0; i < kNodes / 2; ++i) queue.push(nodes[i]);
+  {
+    const NoMemory no_memory;
+    for (std::size_t i = kNodes / 2; i < kNodes; ++i) {
+      nodes[i].priority = i + 1 == kNodes ? 1 : 0;
+      queue.push(nodes[i]);
+    }
+  }
+  CHECK(queue.size() == kNodes);
+  CHECK(queue.pop()->sequence == kNodes - 1);
+  for (std::size_t i = 0; i + 1 < kNodes; ++i) REQUIRE(queue.pop()->sequence == i);
+  CHECK(queue.pop() == nullptr);
+}
