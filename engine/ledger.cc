@@ -55,7 +55,6 @@ void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
   op.awaited.store(Awaited::kNo, std::memory_order_relaxed);
   op.marks = 0;
   op.queue = route.queue;
-  op.issued = op.ended_early = false;
   // Made anew, as a look at the old one, which is empty, would wait for its line.
   if (submission.task != nullptr) std::construct_at(&op.task, std::move(*submission.task));
   if (!route.has_extras) return;
@@ -174,6 +173,7 @@ void Ledger::end_locked(Operation& op, ReadyList& ready) {
   tracker_.done(op, ready);
   if (op.outcome != Outcome::kCompleted) tracker_.drop(std::exchange(op.failure, nullptr));
   generations_.end(op.generation);
+  if (op.is(Operation::kOnStream)) op.issued = op.ended_early = false;
   op.phase.store(Operation::Phase::kUnused, std::memory_order_relaxed);
   unused_.push_back(&op);
 }

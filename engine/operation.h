@@ -93,7 +93,7 @@ struct alignas(64) Operation : ReadyNode {
   std::unique_ptr<OperationExtras> extras;
   std::array<Access, kInlineAccesses> inline_accesses;
 
-  // Not touched where nothing goes wrong and no stream is involved.
+  // Not touched where nothing goes wrong and no stream is involved; unset while it is unused.
   std::exception_ptr thrown;  ///< by the callable
   /// Before it runs, the poison that it has met; once it has ended, what its variables carry: null
   /// if it has completed.

@@ -153,7 +153,7 @@ void PlainEngine::conclude(const PlainOperation& operation, FailurePtr skipped,
   for (const Var& var : operation.reads) keep_beyond_lock(VarRef(var).state()->poison);
   for (const Var& var : operation.mutates) {
     VarState& variable = *VarRef(var).state();
-    keep_beyond_lock(std::exchange(variable.poison, poison));
+    keep_beyond_lock(variable.carry(poison));
     if (operation.kind != Submission::Kind::kClear) ++variable.version;
   }
   keep_beyond_lock(std::move(poison));

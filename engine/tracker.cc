@@ -165,7 +165,7 @@ void Tracker::done(Operation& op, ReadyList& ready) {
 
 void Tracker::carry(VarState& var, const FailurePtr& poison) {
   if (poison != nullptr) has_failed_.store(true, std::memory_order_relaxed);
-  drop(std::exchange(var.poison, poison));
+  drop(var.carry(poison));
 }
 
 void Tracker::end(Access& access, ReadyList& ready) {
@@ -173,7 +173,7 @@ void Tracker::end(Access& access, ReadyList& ready) {
   const Operation& op = *access.operation;
   if (access.write) {
     if (op.kind != Submission::Kind::kClear) ++var.version;
-    if (op.outcome != Outcome::kCompleted || var.poison != nullptr) carry(var, op.failure);
+    if (op.outcome != Outcome::kCompleted || var.is_poisoned) carry(var, op.failure);
     if (var.last_write == &access) var.last_write = nullptr;
   }
   unlink(access);  // first: what is behind is not behind it any more
@@ -182,7 +182,7 @@ void Tracker::end(Access& access, ReadyList& ready) {
   });
   if (var.waiters != nullptr) end_of(var, access);
   if (var.newest != nullptr) return;
-  if (var.poison != nullptr) drop(var.poison);  // it may go with the variable
+  if (var.is_poisoned) drop(var.poison);  // it may go with the variable
   release(&var);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "engine/base/block_cache.h"
 #include "engine/failure.h"
@@ -28,6 +29,7 @@ struct alignas(64) VarState : base::InBlockCache<VarState> {
 
   std::atomic<std::uint32_t> references{1};
   bool deleted = false;
+  bool is_poisoned = false;  ///< `poison`, which lies on another line, is not null
   const std::uint64_t engine_id;
   std::uint64_t version = 0;     ///< ended operations that mutate it
   std::uint64_t last_push = 0;   ///< the last push that named it: folds duplicates
@@ -38,6 +40,12 @@ struct alignas(64) VarState : base::InBlockCache<VarState> {
   FailurePtr poison;             ///< after the last ended write
 
   const std::string name;
+
+  /// Returns the one before.
+  FailurePtr carry(FailurePtr new_poison) {
+    is_poisoned = new_poison != nullptr;
+    return std::exchange(poison, std::move(new_poison));
+  }
 };
 
 /// What EngineCore::describe_writer says of a variable that nobody will write, and of one whose

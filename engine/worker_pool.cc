@@ -34,8 +34,11 @@ constexpr std::int64_t kLetCome = 8000;
 /// takes as long.
 constexpr std::int64_t kFine = 200;
 
-/// Of so many operations a worker measures one.
+/// Of so many operations a worker measures one, and how long it took for all of them.
 constexpr std::uint32_t kMeasureEvery = 32;
+
+/// How long it takes for those, in ns, if they are fine-grained and come one after the other.
+constexpr std::int64_t kFineTogether = 64000;
 
 /// How long a worker naps.
 constexpr std::chrono::microseconds kNap{50};
@@ -163,10 +166,11 @@ ReadyNode* WorkerPool::from_batch(Worker& me) {
   return nullptr;
 }
 
-void WorkerPool::execute_measured(Operation& op) {
+void WorkerPool::execute_measured(Worker& me, Operation& op) {
   const std::int64_t begin = now_ns();
   engine_.execute(op);
-  const bool fine = now_ns() - begin < kFine;
+  const std::int64_t end = now_ns();
+  const bool fine = end - begin < kFine && end - std::exchange(me.measured_at, end) < kFineTogether;
   if (is_fine_.load(std::memory_order_relaxed) != fine) is_fine_.store(fine);
 }
 
@@ -176,13 +180,15 @@ bool WorkerPool::may_nap(Worker& me) const {
   return std::exchange(me.takes, takes_) != takes_;
 }
 
-void WorkerPool::nap(std::unique_lock<base::SpinLock>& lock, bool searching) {
+void WorkerPool::nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching) {
   napping_.fetch_add(1);
   if (searching) searching_.fetch_sub(1);
   lock.unlock();
   std::this_thread::sleep_for(kNap);
   napping_.fetch_sub(1);
   collect_deferred();
+  me.ran = 0;
+  me.measured_at = now_ns();
   lock.lock();
   if (searching) searching_.fetch_add(1);
 }
@@ -288,7 +294,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
   bool has_spun = idle_ == Idle::kSleep;
   bool has_collected = false;
   for (;;) {
-    if (may_nap(me)) nap(lock, searching);
+    if (may_nap(me)) nap(me, lock, searching);
     ReadyNode* node = take(me);
     if (node == nullptr) node = steal(me);
     if (node != nullptr || stopping_.load()) {
@@ -365,7 +371,7 @@ void WorkerPool::run(Worker& me, ReadyNode& first) {
     if (engine_.ledger().is_uncovered(op)) engine_.collect();
     ReadyList ready;
     if (++me.ran % kMeasureEvery == 0) {
-      execute_measured(op);
+      execute_measured(me, op);
     } else {
       engine_.execute(op);
     }

@@ -87,9 +87,10 @@ class WorkerPool final : public LaneQueue, public device::Executor {
     std::uint64_t kept = 0;    ///< operations run ahead of the batch
     bool is_fed = false;       ///< it found work at its last look, but little
     std::uint32_t waits = 0;   ///< Ledger::waits() at its last look
-    std::uint32_t ran = 0;     ///< operations
-    std::uint32_t takes = 0;   ///< takes_ at its last look
-    Mailbox& mailbox;          ///< for the operations that it ends
+    std::uint32_t ran = 0;     ///< operations, since a nap
+    std::int64_t measured_at = 0;
+    std::uint32_t takes = 0;  ///< takes_ at its last look
+    Mailbox& mailbox;         ///< for the operations that it ends
     std::thread thread;
   };
 
@@ -114,11 +115,11 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   /// As has_work(), but may miss what is being put.
   bool seems_to_have_work() const { return has_queue_.load() || !inbox_.looks_empty(); }
   /// Runs `op`, and finds out whether operations are small.
-  void execute_measured(Operation& op);
+  void execute_measured(Worker& me, Operation& op);
   /// True if one worker is enough for what there is, and another one has taken some since the last
   /// look of this one.
   bool may_nap(Worker& me) const;
-  void nap(std::unique_lock<base::SpinLock>& lock, bool searching);
+  void nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching);
   void spin() const;
   void let_come() const;
   void sleep(std::unique_lock<base::SpinLock>& lock);
