@@ -14,7 +14,7 @@ namespace {
 
 /// Operations that are pushed before others, who end some, get the lock, and the workers get what
 /// has become ready.
-constexpr std::size_t kPiece = 64;
+constexpr std::size_t kPiece = 16;
 
 }  // namespace
 
