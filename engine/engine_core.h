@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -90,6 +91,14 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
   virtual ShutdownReport shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) = 0;
   virtual bool stop_requested() const = 0;
   virtual std::vector<OpRecord> trace() const = 0;
+
+  /// Called inside operation `sequence`, which lacks memory: calls `attempt` again and again, until
+  /// it returns true or no other operation may give any back before this one has ended. Returns
+  /// what it returned last. Blocks.
+  virtual bool retry_while_others_end(std::uint64_t /*sequence*/,
+                                      const std::function<bool()>& attempt) const {
+    return attempt();
+  }
 
   /// An error that no variable carries.
   virtual void report(OpError error) = 0;

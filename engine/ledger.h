@@ -131,6 +131,21 @@ class Ledger {
   void end_on_stream(Operation& op, ReadyList& ready);
   FailurePtr inherited(const Operation& op);
 
+  /// An operation that waits for memory.
+  struct MemoryWait {
+    Operation* operation = nullptr;
+    std::uint64_t horizon = 0;  ///< the last push when it began to wait
+  };
+  /// Whether others may end, and so give back memory, before an operation that waits for some.
+  enum class Relief : std::uint8_t {
+    kNone,
+    kPossible,  ///< some could run, if a thread takes them up
+    kSure,      ///< one that was pushed before is running
+  };
+  MemoryWait begin_memory_wait(std::uint64_t sequence);
+  static void end_memory_wait(const MemoryWait& wait);
+  Relief relief_for(const MemoryWait& wait);
+
   /// Registers a waiter; false, with its poison set, if there is nothing to wait for. After the
   /// wait end_wait() must be called. After stop_waiters() it is woken at once.
   bool begin_wait(VarState* var, bool reads_too, Waiter& waiter, ReadyList& ready);
@@ -147,7 +162,7 @@ class Ledger {
     for (const auto& slab : slabs_) {
       for (std::size_t i = 0; i < kSlab; ++i) {
         if (slab[i].phase.load(std::memory_order_relaxed) != Operation::Phase::kUnused) {
-          visit(std::as_const(slab[i]));
+          visit(slab[i]);
         }
       }
     }

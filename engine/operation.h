@@ -73,7 +73,7 @@ struct alignas(64) Operation : ReadyNode {
     kCancelled = 1U << 2U,       ///< skipped because of kCancel
     kGroupCancelled = 1U << 3U,  ///< skipped because of its CancelSource
   };
-  enum class Phase : std::uint8_t { kUnused, kPushed, kRunning, kReturned };
+  enum class Phase : std::uint8_t { kUnused, kPushed, kRunning, kWaitingForMemory, kReturned };
 
   std::uint64_t generation = 0;  ///< which waits for everything cover it
   Device device;

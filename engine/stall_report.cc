@@ -59,6 +59,9 @@ void StallReport::add(const Operation& op) {
       text_ << "runs, for at least " << std::chrono::duration<double>(time).count() << " s";
       break;
     }
+    case Operation::Phase::kWaitingForMemory:
+      text_ << "waits for memory of " << op.device.str();
+      break;
     case Operation::Phase::kReturned:
       text_ << (op.is(Operation::kAsync) ? "its Completion has not been used" : "ends");
       break;

@@ -43,6 +43,8 @@ class ThreadedEngine final : public EngineCore {
   ShutdownReport shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) override;
   bool stop_requested() const override { return (modes_.load() & kCancelling) != 0; }
   std::vector<OpRecord> trace() const override { return trace_.records(); }
+  bool retry_while_others_end(std::uint64_t sequence,
+                              const std::function<bool()>& attempt) const override;
   void report(OpError error) override;
   bool close() override;
   void finish_at_exit(std::chrono::milliseconds limit) override;
@@ -97,6 +99,8 @@ class ThreadedEngine final : public EngineCore {
   /// Settles and ends `op`, which is gone then.
   void finish(Operation& op, ReadyList& ready);
   void keep_record(const Operation& op);
+  /// Takes note of what has ended and runs the frees; how many operations have ended so far.
+  std::uint64_t end_and_free();
   ShutdownReport ended();
   std::size_t pending() { return ended().abandoned; }
   Watchdog::Progress progress();

@@ -75,16 +75,35 @@ void Storage::exchange(Storage& a, Storage& b) {
   b.block_.store(of_a, std::memory_order_release);
 }
 
+/// If there is no memory, waits for what a serial program would have got back by now.
+void* Storage::allocate() const {
+  try {
+    return backend_.allocate(bytes_);
+  } catch (const OutOfMemory&) {
+    const OperationScope* const scope = OperationScope::current();
+    if (scope == nullptr) throw;
+    void* block = nullptr;
+    const auto attempt = [&] {
+      try {
+        block = backend_.allocate(bytes_);
+      } catch (const OutOfMemory&) {
+        return false;
+      }
+      return true;
+    };
+    if (!scope->engine()->retry_while_others_end(scope->sequence(), attempt)) throw;
+    return block;
+  }
+}
+
 // The orders are those of the first invariant.
 void* Storage::block() {
   if (void* const block = block_.load(std::memory_order_acquire)) return block;
-  const std::lock_guard lock(mutex_);
-  void* block = block_.load(std::memory_order_relaxed);
-  if (block == nullptr) {
-    block = backend_.allocate(bytes_);
-    block_.store(block, std::memory_order_release);
-  }
-  return block;
+  void* const fresh = allocate();
+  void* first = nullptr;
+  if (block_.compare_exchange_strong(first, fresh, std::memory_order_acq_rel)) return fresh;
+  backend_.deallocate(fresh, bytes_);  // two operations at once asked for what nobody has written
+  return first;
 }
 
 }  // namespace heddle::detail

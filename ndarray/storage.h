@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
 #include "heddle/device.h"
 #include "heddle/var.h"
@@ -22,8 +21,8 @@ enum class Touch : std::uint8_t;
 /// Thread safety: every member but the destructor may be called from any thread.
 ///
 /// Invariants:
-/// - block_ goes from null to the block once, under mutex_; who reads it with acquire order sees
-///   the block as allocate() left it. Only exchange() puts another one in its place.
+/// - block_ goes from null to the block once, by an exchange with release order; who reads it with
+///   acquire order sees the block as allocate() left it. Only exchange() puts another one there.
 /// - The block is given back once: by the last operation on var_, or by the destructor if no
 ///   operation can follow any more.
 class Storage {
@@ -42,7 +41,8 @@ class Storage {
   bool host_accessible() const { return host_accessible_; }
 
   /// The block, open for the operation that the caller is in, if it is in one. The first call
-  /// takes the memory. Throws OutOfMemory; outside of operations Error unless host_accessible().
+  /// takes the memory; if there is none, it waits for other operations to give some back. Throws
+  /// OutOfMemory; outside of operations Error unless host_accessible().
   std::byte* open();
   /// As open(), for `bytes` bytes from byte `begin` on, and how they are touched is compared with
   /// what the operation has declared, if EngineOptions::access_check. Throws AccessViolation.
@@ -57,6 +57,7 @@ class Storage {
 
  private:
   void* block();
+  void* allocate() const;
   void give_back() noexcept;
 
   device::Backend& backend_;
@@ -64,7 +65,6 @@ class Storage {
   const std::size_t bytes_;
   const bool host_accessible_;
   Var var_;
-  std::mutex mutex_;
   std::atomic<void*> block_{nullptr};
 };
 

@@ -1,0 +1,92 @@
+// On GPUs of 8 MiB each.
+
+#include <chrono>
+#include <cstdint>
+#include <semaphore>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "heddle/heddle.h"
+
+using heddle::Device;
+using heddle::Engine;
+using heddle::NDArray;
+using heddle::Shape;
+
+namespace {
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
+
+Shape floats(std::int64_t bytes) { return Shape{bytes / static_cast<std::int64_t>(sizeof(float))}; }
+
+bool is_all(const NDArray& array, float value) {
+  const std::vector<float> values = array.to_vector<float>();
+  return values == std::vector<float>(values.size(), value);
+}
+
+std::string error_of(const NDArray& array) {
+  try {
+    array.wait_to_read();
+  } catch (const heddle::OpError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("copies to a GPU and back run one after the other where there is memory for one only") {
+  const NDArray host = NDArray::full(floats(6 * kMiB), 1.5F, Device::cpu());
+  NDArray back;
+  for (int i = 0; i < 100; ++i) back = host.to(Device::gpu(0)).to(Device::cpu());
+  CHECK(is_all(back, 1.5F));
+}
+
+TEST_CASE("what a loop gives up while it runs ahead is memory for what comes later") {
+  NDArray sum = NDArray::zeros(floats(2 * kMiB), Device::gpu(0));
+  for (int i = 1; i <= 100; ++i) {
+    const NDArray term = NDArray::full(floats(2 * kMiB), static_cast<float>(i), Device::gpu(0));
+    sum += term * 2.0F;
+  }
+  CHECK(is_all(sum, 10100.0F));
+}
+
+TEST_CASE("an operation that lacks memory waits for a long one that was pushed before it") {
+  std::binary_semaphore gate(0);
+  NDArray held = NDArray::zeros(floats(6 * kMiB), Device::gpu(0));
+  held.wait_to_read();
+  // Holds the array until the gate opens.
+  Engine::get().push([&gate, held] { gate.acquire(); }, {held.var()}, {},
+                     {.lane = heddle::Lane::kBlocking});
+  held = NDArray();
+  const NDArray next = NDArray::full(floats(6 * kMiB), 2.0F, Device::gpu(0));
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  gate.release();
+  CHECK(is_all(next, 2.0F));
+}
+
+TEST_CASE("an operation fails if the arrays that there are leave no memory for it") {
+  const NDArray held = NDArray::full(floats(6 * kMiB), 1.0F, Device::gpu(0));
+  const NDArray next = NDArray::zeros(floats(6 * kMiB), Device::gpu(0));
+  CHECK_THAT(error_of(next), Catch::Contains("[gpu(0)] out of memory: 6.0 MiB requested"));
+  CHECK(is_all(held, 1.0F));
+}
+
+TEST_CASE("an array that is larger than its GPU fails, and the GPU goes on") {
+  const NDArray large = NDArray::zeros(floats(9 * kMiB), Device::gpu(0));
+  CHECK_THAT(error_of(large), Catch::Contains("[gpu(0)] out of memory: 9.0 MiB requested"));
+  CHECK(is_all(NDArray::full(floats(6 * kMiB), 3.0F, Device::gpu(0)), 3.0F));
+}
+
+TEST_CASE("an operation fails if only one that waits for it would give back memory") {
+  const NDArray first = NDArray::full(floats(6 * kMiB), 1.0F, Device::gpu(0));
+  first.wait_to_read();
+  const heddle::Var order = Engine::get().new_variable();
+  const NDArray second = NDArray::zeros(floats(6 * kMiB), Device::gpu(0));
+  Engine::get().push([second, first] {}, {first.var(), second.var()}, {order});
+  CHECK_THAT(error_of(second), Catch::Contains("out of memory"));
+  CHECK_THROWS_AS(Engine::get().wait_for_var(order), heddle::OpError);
+}
