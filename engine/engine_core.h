@@ -92,11 +92,10 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
   virtual bool stop_requested() const = 0;
   virtual std::vector<OpRecord> trace() const = 0;
 
-  /// Called inside operation `sequence`, which lacks memory: calls `attempt` again and again, until
-  /// it returns true or no other operation may give any back before this one has ended. Returns
-  /// what it returned last. Blocks.
-  virtual bool retry_while_others_end(std::uint64_t /*sequence*/,
-                                      const std::function<bool()>& attempt) const {
+  /// Called inside an operation that lacks memory: calls `attempt` until it returns true, or no
+  /// other operation seems to give any back before this one has ended. Returns what it returned
+  /// last, and throws what it throws. Blocks.
+  virtual bool retry_while_others_end(const std::function<bool()>& attempt) const {
     return attempt();
   }
 

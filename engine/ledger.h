@@ -13,6 +13,7 @@
 #include "engine/base/spin_lock.h"
 #include "engine/generations.h"
 #include "engine/mailbox.h"
+#include "engine/memory_wait.h"
 #include "engine/pending_limit.h"
 #include "engine/tracker.h"
 
@@ -41,7 +42,8 @@ struct Block {
 ///
 /// Thread safety: every member may be called from any thread. The lock is held for times that
 /// depend on the size of one operation, and of what is in the mailboxes, only; but to open a block
-/// takes time in proportion to its operations and variables.
+/// takes time in proportion to its operations and variables, and who looks at all that is pending,
+/// as the watchdog and who lacks memory, in proportion to that.
 ///
 /// Invariants:
 ///  - An operation is unused, being filled by who holds the lock, pending, or posted.
@@ -131,20 +133,10 @@ class Ledger {
   void end_on_stream(Operation& op, ReadyList& ready);
   FailurePtr inherited(const Operation& op);
 
-  /// An operation that waits for memory.
-  struct MemoryWait {
-    Operation* operation = nullptr;
-    std::uint64_t horizon = 0;  ///< the last push when it began to wait
-  };
-  /// Whether others may end, and so give back memory, before an operation that waits for some.
-  enum class Relief : std::uint8_t {
-    kNone,
-    kPossible,  ///< some could run, if a thread takes them up
-    kSure,      ///< one that was pushed before is running
-  };
-  MemoryWait begin_memory_wait(std::uint64_t sequence);
+  /// Called inside of the operation.
+  MemoryWait begin_memory_wait();
   static void end_memory_wait(const MemoryWait& wait);
-  Relief relief_for(const MemoryWait& wait);
+  MemoryRelief relief_for(const MemoryWait& wait);
 
   /// Registers a waiter; false, with its poison set, if there is nothing to wait for. After the
   /// wait end_wait() must be called. After stop_waiters() it is woken at once.

@@ -1,13 +1,16 @@
 // How an operation of a ThreadedEngine that gets no memory waits for others to give some back.
 
+#include "engine/memory_wait.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <thread>
-#include <utility>
+#include <vector>
 
 #include "engine/ledger.h"
+#include "engine/operation_scope.h"
 #include "engine/threaded_engine.h"
 
 namespace heddle::detail {
@@ -16,9 +19,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Phase = Operation::Phase;
 
-/// How long an operation that lacks memory waits for others of which none runs and none ends: they
-/// may wait for the thread or the stream that this one has.
-constexpr std::chrono::milliseconds kStuck{200};
+/// How long an operation that lacks memory waits while no worker runs what was pushed before it and
+/// nothing ends: the others may wait for the thread or the stream that this one has, or for what
+/// the program does when it has ended.
+constexpr std::chrono::milliseconds kStuck{500};
 
 constexpr std::chrono::microseconds kShortestPause{10};
 constexpr std::chrono::microseconds kLongestPause{500};
@@ -26,79 +30,88 @@ constexpr std::chrono::microseconds kLongestPause{500};
 Phase phase_of(const Operation& op) { return op.phase.load(std::memory_order_relaxed); }
 
 /// True if `op` stands behind the waiting operation in the order of one stream.
-bool is_behind(const Operation& op, const Operation& waiting) {
-  return op.queue != nullptr && op.queue == waiting.queue && op.queue->is_stream() &&
+bool is_behind(const Operation& op, const MemoryWait& wait) {
+  return op.queue != nullptr && op.queue == wait.queue && op.queue->is_stream() &&
          phase_of(op) == Phase::kPushed;
 }
 
 }  // namespace
 
-Ledger::MemoryWait Ledger::begin_memory_wait(std::uint64_t sequence) {
+MemoryWait Ledger::begin_memory_wait() {
   MemoryWait wait;
+  std::vector<std::uint64_t> inside;  // sequence numbers, the innermost first
+  for (const OperationScope* scope = OperationScope::current(); scope != nullptr;
+       scope = scope->outer()) {
+    if (scope->engine() == &engine_) inside.push_back(scope->sequence());
+  }
+  wait.sequence = inside.front();
+  wait.operations.reserve(inside.size());
   visit_pending([&](Operation& op) {
     wait.horizon = last_sequence_;
-    if (op.sequence == sequence) wait.operation = &op;
+    if (op.sequence == wait.sequence) wait.queue = op.queue;
+    if (std::find(inside.begin(), inside.end(), op.sequence) == inside.end()) return;
+    wait.operations.push_back(&op);
+    op.phase.store(Phase::kWaitingForMemory, std::memory_order_relaxed);
   });
-  wait.operation->phase.store(Phase::kWaitingForMemory, std::memory_order_relaxed);
   return wait;
 }
 
 void Ledger::end_memory_wait(const MemoryWait& wait) {
-  wait.operation->phase.store(Phase::kRunning, std::memory_order_relaxed);
+  for (Operation* const op : wait.operations) {
+    op->phase.store(Phase::kRunning, std::memory_order_relaxed);
+  }
 }
 
-/// What was pushed before ends, as it waits for nothing that was pushed later. Of what was pushed
-/// later, what is ready may end and free what it has read; what was pushed after the wait began
-/// does not count, so that the wait ends.
-Ledger::Relief Ledger::relief_for(const MemoryWait& wait) {
-  const Operation& self = *wait.operation;
-  Relief relief = Relief::kNone;
+/// What was pushed before waits for nothing that was pushed later; but on a stream it may wait for
+/// this thread, which may be the one that ends what streams have done, and an asynchronous one for
+/// anything. Of what was pushed later, what is ready may end and free what it has read.
+MemoryRelief Ledger::relief_for(const MemoryWait& wait) {
+  MemoryRelief relief;
   visit_pending([&](const Operation& op) {
-    if (&op == &self || relief == Relief::kSure) return;
+    if (op.sequence <= wait.horizon) ++relief.pending;
+    const auto& own = wait.operations;
+    if (std::find(own.begin(), own.end(), &op) != own.end()) return;
     const Phase phase = phase_of(op);
-    const bool is_earlier = op.sequence < self.sequence;
+    const bool is_earlier = op.sequence < wait.sequence;
     const bool may_run =
-        op.blockers == 0 && phase != Phase::kWaitingForMemory && !is_behind(op, self);
+        op.blockers == 0 && phase != Phase::kWaitingForMemory && !is_behind(op, wait);
     const bool is_free = may_run && op.is(Operation::kInline);  // some thread is at it
-    if (is_earlier && (phase == Phase::kRunning || phase == Phase::kReturned)) {
-      relief = Relief::kSure;
-    } else if (is_earlier || is_free || (may_run && op.sequence <= wait.horizon)) {
-      relief = Relief::kPossible;
+    if (is_earlier && phase == Phase::kRunning && !op.is(Operation::kOnStream)) {
+      relief.is_sure = true;
+    }
+    if (is_earlier || is_free || (may_run && op.sequence <= wait.horizon)) {
+      relief.is_possible = true;
     }
   });
   return relief;
 }
 
-std::uint64_t ThreadedEngine::end_and_free() {
-  ReadyList ready;
-  const ShutdownReport report = ledger_.ended(ready);
-  dispatch(ready);
-  return report.completed + report.failed + report.cancelled;
-}
-
-bool ThreadedEngine::retry_while_others_end(std::uint64_t sequence,
-                                            const std::function<bool()>& attempt) const {
-  auto& self = const_cast<ThreadedEngine&>(*this);  // what it ends and frees may be anything
-  const Ledger::MemoryWait wait = ledger_.begin_memory_wait(sequence);
-  std::uint64_t ended_before = 0;
-  Clock::time_point stuck_at{};
-  std::chrono::microseconds pause = kShortestPause;
-  bool success = false;
-  for (;;) {
-    const std::uint64_t ended = self.end_and_free();
-    const Ledger::Relief relief = ledger_.relief_for(wait);  // before the attempt
-    success = attempt();
-    if (success || relief == Ledger::Relief::kNone) break;
-    if (relief == Ledger::Relief::kSure || ended != std::exchange(ended_before, ended)) {
+bool ThreadedEngine::retry_while_others_end(const std::function<bool()>& attempt) const {
+  struct Waiting {
+    explicit Waiting(Ledger& ledger) : wait(ledger.begin_memory_wait()) {}
+    ~Waiting() { Ledger::end_memory_wait(wait); }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+    const MemoryWait wait;
+  };
+  auto& self = const_cast<ThreadedEngine&>(*this);  // frees may be run, which changes nothing else
+  const Waiting waiting(ledger_);
+  std::size_t pending = 0;
+  Clock::time_point stuck_at = Clock::now() + kStuck;
+  for (std::chrono::microseconds pause = kShortestPause;;
+       pause = std::min(2 * pause, kLongestPause)) {
+    self.collect();
+    const MemoryRelief relief = ledger_.relief_for(waiting.wait);  // before the attempt
+    if (attempt()) return true;
+    if (!relief.is_possible) return false;
+    if (relief.is_sure || relief.pending < pending) {
       stuck_at = Clock::now() + kStuck;
     } else if (Clock::now() > stuck_at) {
-      break;
+      return false;
     }
+    pending = relief.pending;
     std::this_thread::sleep_for(pause);
-    pause = std::min(2 * pause, kLongestPause);
   }
-  ledger_.end_memory_wait(wait);
-  return success;
 }
 
 }  // namespace heddle::detail

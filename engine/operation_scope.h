@@ -42,6 +42,7 @@ class OperationScope {
   /// The innermost scope of an operation of `engine` on this thread, or null.
   static const OperationScope* of(const EngineCore& engine) noexcept;
 
+  const OperationScope* outer() const { return outer_; }
   const EngineCore* engine() const { return engine_; }
   std::string_view name() const { return name_; }  ///< "operation" if it has none
   std::uint64_t sequence() const { return sequence_; }

@@ -20,12 +20,13 @@ namespace heddle::detail {
 ///
 /// Invariants:
 ///  - line_ is sorted by goes_before() and by arrival.
-///  - early_ holds the nodes that are not in line, in order of arrival but for those that were put
-///    back, and null for those that have left from its middle; its front is a node.
+///  - early_ holds the nodes that are not in line, in order of arrival but for the few that were
+///  put
+///    back, which may be overtaken longer; null stands for those that have left from its middle;
+///    its front is a node.
 ///  - heap_ is a heap by goes_before(), as the standard algorithms keep it. Each node of early_ has
-///  one entry in it; the others
-///    are stale: they name places of early_ before its begin(), and are fewer than half but for
-///    kFewStale.
+///    one entry in it; the others are stale: they name places of early_ before its begin(), are not
+///    on top, and are fewer than half but for kFewStale.
 ///  - When the oldest of all nodes has arrival a, exactly a earlier nodes have arrived and left, so
 ///    popped_ - a nodes that came later have overtaken it.
 ///  - Nodes for which there was no memory are in a list, and join the others when there is.

@@ -43,8 +43,7 @@ class ThreadedEngine final : public EngineCore {
   ShutdownReport shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) override;
   bool stop_requested() const override { return (modes_.load() & kCancelling) != 0; }
   std::vector<OpRecord> trace() const override { return trace_.records(); }
-  bool retry_while_others_end(std::uint64_t sequence,
-                              const std::function<bool()>& attempt) const override;
+  bool retry_while_others_end(const std::function<bool()>& attempt) const override;
   void report(OpError error) override;
   bool close() override;
   void finish_at_exit(std::chrono::milliseconds limit) override;
@@ -62,6 +61,9 @@ class ThreadedEngine final : public EngineCore {
   bool after_callable(Operation& op, ReadyList& ready);
   /// Gives every operation of `ready` to its queue.
   void dispatch(ReadyList& ready);
+  /// Gives those that workers run to their queues, and leaves the others in `ready`. Runs nothing.
+  /// Without memory for that it ends the process, as dispatch() does where nobody could go on.
+  void dispatch_to_workers(ReadyList& ready) noexcept;
   /// Takes note of what workers have posted.
   void collect();
   /// Starts the watchdog, when there are threads to watch.
@@ -84,9 +86,6 @@ class ThreadedEngine final : public EngineCore {
 
   Route route(const Submission& submission);
   void wait_for_room();
-  /// Dispatches the operations that workers run, and leaves the others in `ready`.
-  /// Without memory for that it ends the process, as dispatch() does where nobody could go on.
-  void dispatch_to_workers(ReadyList& ready) noexcept;
   void wait(Waiter& waiter, bool for_var);
   /// execute(), where there is more to do than to call it.
   void execute_unusual(Operation& op, RunContext& context, OperationScope& scope);
@@ -99,8 +98,6 @@ class ThreadedEngine final : public EngineCore {
   /// Settles and ends `op`, which is gone then.
   void finish(Operation& op, ReadyList& ready);
   void keep_record(const Operation& op);
-  /// Takes note of what has ended and runs the frees; how many operations have ended so far.
-  std::uint64_t end_and_free();
   ShutdownReport ended();
   std::size_t pending() { return ended().abandoned; }
   Watchdog::Progress progress();

@@ -147,8 +147,9 @@ void WorkerPool::execute(const device::Work& work) {
 }
 
 void WorkerPool::return_batch(Worker& me) {
-  for (; me.next < me.count; ++me.next) {
-    if (me.batch[me.next].exchange(nullptr) != nullptr) queue_.put_back(me.places[me.next]);
+  for (; me.count > me.next; --me.count) {  // the last first, as each goes to the front
+    const std::size_t last = me.count - 1;
+    if (me.batch[last].exchange(nullptr) != nullptr) queue_.put_back(me.places[last]);
   }
 }
 
@@ -170,7 +171,8 @@ void WorkerPool::execute_measured(Worker& me, Operation& op) {
   const std::int64_t begin = now_ns();
   engine_.execute(op);
   const std::int64_t end = now_ns();
-  const bool fine = end - begin < kFine && end - std::exchange(me.measured_at, end) < kFineTogether;
+  const std::int64_t since = std::exchange(me.measured_at, end);
+  const bool fine = end - begin < kFine && end - since < kFineTogether;
   if (is_fine_.load(std::memory_order_relaxed) != fine) is_fine_.store(fine);
 }
 
@@ -218,10 +220,9 @@ ReadyNode* WorkerPool::take(Worker& me) {
     me.batch[i].store(place.node, std::memory_order_release);
   }
   const ReadyPlace& last = me.places[count - 1];
-  if (batched_priority_.load(std::memory_order_relaxed) != last.priority) {
-    batched_priority_.store(last.priority);
-    if (!inbox_.empty()) --me.urgent;  // perhaps something that goes first
-  }
+  const bool changes = batched_priority_.load(std::memory_order_relaxed) != last.priority;
+  if (changes) batched_priority_.store(last.priority);
+  if (changes && !inbox_.empty()) --me.urgent;  // perhaps something that goes first
   if (exact) batched_sequence_.store(last.sequence);
   me.next = 0;
   me.count = count;
@@ -247,6 +248,7 @@ bool WorkerPool::could_defer(const Worker& me) const {
 }
 
 bool WorkerPool::defer() {
+  if (engine_.ledger().is_urgent()) return false;
   if (deferred_since_.load() == 0) deferred_since_.store(now_ns());
   return searching_.load() == 0 && (sleeping_.load() == 0 || napping_.load() != 0);
 }
@@ -262,7 +264,7 @@ void WorkerPool::end(Worker& me, Operation& op, ReadyList& ready) {
   const Awaited awaited = ledger.post(me.mailbox, op, ready);
   if (awaited == Awaited::kNo) return;
   if (awaited == Awaited::kYes && could && defer()) return;
-  ledger.collect_or_leave(ready, [this](ReadyList& list) { engine_.dispatch(list); });
+  ledger.collect_or_leave(ready, [this](ReadyList& list) { engine_.dispatch_to_workers(list); });
 }
 
 void WorkerPool::collect_deferred() {
@@ -294,7 +296,10 @@ ReadyNode* WorkerPool::search(Worker& me) {
   bool has_spun = idle_ == Idle::kSleep;
   bool has_collected = false;
   for (;;) {
-    if (may_nap(me)) nap(me, lock, searching);
+    if (may_nap(me)) {
+      nap(me, lock, searching);
+      has_collected = false;  // what was deferred since it looked
+    }
     ReadyNode* node = take(me);
     if (node == nullptr) node = steal(me);
     if (node != nullptr || stopping_.load()) {

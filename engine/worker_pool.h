@@ -35,7 +35,7 @@ class ThreadedEngine;
 ///    next if there is more. A worker that is going to sleep counts itself in sleeping_, and off
 ///    searching_, before it looks into the inbox for the last time (all sequentially consistent),
 ///    so one sees the other: nothing is left in inbox and queue while a worker sleeps and none
-///    searches.
+///    searches or naps.
 ///  - Where operations are so small that workers are in each other's way (is_fine_), one that finds
 ///    another at work naps before it looks for more. Nobody wakes a sleeping worker as long as one
 ///    naps and one is awake: what that one leaves is found at the end of the nap.
@@ -140,7 +140,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   alignas(64) base::SpinLock mutex_;
   ReadyQueue queue_;
 
-  // Written under mutex_, read without. Who puts reads only what seldom changes.
+  // Mostly written under mutex_, and read without. Who puts reads only what seldom changes.
   alignas(64) std::atomic<bool> has_queue_{false};  ///< something is in queue_
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint32_t> searching_{0};
@@ -148,7 +148,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   std::atomic<std::uint32_t> wakes_{0};
   std::atomic<std::uint32_t> napping_{0};
   std::atomic<bool> is_fine_{false};
-  std::uint32_t takes_ = 0;  ///< how often somebody found work
+  std::uint32_t takes_ = 0;  ///< how often somebody found work; guarded by mutex_
   alignas(64) std::atomic<std::uint32_t> sleeping_{0};
   std::atomic<std::uint32_t> urgent_{0};
   /// Of the node that went into a batch last. Nothing is urgent before the first.

@@ -75,7 +75,8 @@ void Storage::exchange(Storage& a, Storage& b) {
   b.block_.store(of_a, std::memory_order_release);
 }
 
-/// If there is no memory, waits for what a serial program would have got back by now.
+/// Takes memory, or null if another operation has done so meanwhile. If there is none, waits for
+/// what a serial program would have got back by now.
 void* Storage::allocate() const {
   try {
     return backend_.allocate(bytes_);
@@ -84,6 +85,7 @@ void* Storage::allocate() const {
     if (scope == nullptr) throw;
     void* block = nullptr;
     const auto attempt = [&] {
+      if (block_.load(std::memory_order_acquire) != nullptr) return true;
       try {
         block = backend_.allocate(bytes_);
       } catch (const OutOfMemory&) {
@@ -91,7 +93,7 @@ void* Storage::allocate() const {
       }
       return true;
     };
-    if (!scope->engine()->retry_while_others_end(scope->sequence(), attempt)) throw;
+    if (!scope->engine()->retry_while_others_end(attempt)) throw;
     return block;
   }
 }
@@ -102,7 +104,7 @@ void* Storage::block() {
   void* const fresh = allocate();
   void* first = nullptr;
   if (block_.compare_exchange_strong(first, fresh, std::memory_order_acq_rel)) return fresh;
-  backend_.deallocate(fresh, bytes_);  // two operations at once asked for what nobody has written
+  if (fresh != nullptr) backend_.deallocate(fresh, bytes_);
   return first;
 }
 
