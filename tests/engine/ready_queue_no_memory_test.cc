@@ -25,8 +25,11 @@ class NoMemory {
 }  // namespace
 
 // Of the whole program, which has one thread.
+void* operator new(std::size_t bytes, const std::nothrow_t& /*nothrow*/) noexcept {
+  return has_memory ? std::malloc(bytes) : nullptr;
+}
 void* operator new(std::size_t bytes) {
-  void* const block = has_memory ? std::malloc(bytes) : nullptr;
+  void* const block = operator new(bytes, std::nothrow);
   if (block == nullptr) throw std::bad_alloc();
   return block;
 }
