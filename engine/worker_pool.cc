@@ -247,8 +247,8 @@ bool WorkerPool::could_defer(const Worker& me) const {
   return me.next != me.count || seems_to_have_work();  // else it is idle next
 }
 
-bool WorkerPool::defer() {
-  if (engine_.ledger().is_urgent()) return false;
+bool WorkerPool::may_defer(const Worker& me) {
+  if (!could_defer(me)) return false;
   if (deferred_since_.load() == 0) deferred_since_.store(now_ns());
   return searching_.load() == 0 && (sleeping_.load() == 0 || napping_.load() != 0);
 }
@@ -256,14 +256,11 @@ bool WorkerPool::defer() {
 void WorkerPool::end(Worker& me, Operation& op, ReadyList& ready) {
   Ledger& ledger = engine_.ledger();
   const Awaited known = op.awaited.load(std::memory_order_relaxed);
-  const bool could = could_defer(me);
-  if (known != Awaited::kNo && (known == Awaited::kUrgently || !could) &&
-      ledger.try_end(op, ready)) {
-    return;
-  }
+  const bool at_once = known == Awaited::kUrgently || (known == Awaited::kYes && !could_defer(me));
+  if (at_once && ledger.try_end(op, ready)) return;
   const Awaited awaited = ledger.post(me.mailbox, op, ready);
   if (awaited == Awaited::kNo) return;
-  if (awaited == Awaited::kYes && could && defer()) return;
+  if (awaited == Awaited::kYes && may_defer(me)) return;
   ledger.collect_or_leave(ready, [this](ReadyList& list) { engine_.dispatch_to_workers(list); });
 }
 

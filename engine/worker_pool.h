@@ -103,8 +103,8 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void end(Worker& me, Operation& op, ReadyList& ready);
   /// False if an end that somebody waits for must be taken note of at once.
   bool could_defer(const Worker& me) const;
-  /// True if what this worker has posted, though somebody waits for it, is taken note of later.
-  bool defer();
+  /// True if what this worker has posted, though somebody waits for it, may be taken note of later.
+  bool may_defer(const Worker& me);
   void collect_deferred();
   ReadyNode* from_batch(Worker& me);
   void return_batch(Worker& me);

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
-#include <vector>
 
 #include <catch2/catch.hpp>
 
