@@ -1,12 +1,12 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "engine/base/sync.h"
 #include "engine/engine_core.h"
 
 namespace heddle::detail {
@@ -51,7 +51,7 @@ struct AsyncState {
 
  private:
   enum class Stage : std::uint8_t { kOpen, kDropped, kAbandoned, kUsed };
-  std::atomic<Stage> stage_{Stage::kOpen};
+  base::Atomic<Stage> stage_{Stage::kOpen};
 };
 
 }  // namespace heddle::detail

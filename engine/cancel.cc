@@ -1,15 +1,16 @@
 #include "heddle/cancel.h"
 
-#include <atomic>
 #include <cstdint>
+
+#include "engine/base/sync.h"
 
 namespace heddle {
 namespace detail {
 
 /// What the handles of a group share. Who sees `cancelled` sees what was written before cancel().
 struct CancelState {
-  std::atomic<std::uint32_t> references{1};
-  std::atomic<bool> cancelled{false};
+  base::Atomic<std::uint32_t> references{1};
+  base::Atomic<bool> cancelled{false};
 };
 
 void retain(CancelState& state) noexcept {

@@ -1,8 +1,8 @@
-#include <atomic>
 #include <cstdlib>
 
 #include "heddle/engine.h"
 
+#include "engine/base/sync.h"
 #include "engine/engine_core.h"
 #include "engine/runtime.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::chrono::seconds kExitLimit{2};
 
-std::atomic<void (*)()> g_drain{nullptr};  // null: there is no default engine, or it is drained
+base::Atomic<void (*)()> g_drain{nullptr};  // null: there is no default engine, or it is drained
 
 }  // namespace
 

@@ -1,6 +1,5 @@
 #include "heddle/engine.h"
 
-#include <atomic>
 #include <climits>
 #include <span>
 #include <stdexcept>
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include "engine/base/block_cache.h"
+#include "engine/base/sync.h"
 #include "engine/engine_core.h"
 #include "engine/fork.h"
 #include "engine/make_engine.h"
@@ -20,7 +20,7 @@ namespace detail {
 namespace {
 
 std::uint64_t next_engine_id() {
-  static std::atomic<std::uint64_t> next{1};
+  static base::Atomic<std::uint64_t> next{1};
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -44,7 +44,7 @@ void keep_for_ever(std::shared_ptr<EngineCore> core) {
     std::shared_ptr<EngineCore> core;
     Kept* next;
   };
-  static std::atomic<Kept*> first{nullptr};  // leak checkers see from here that it is meant
+  static base::Atomic<Kept*> first{nullptr};  // leak checkers see from here that it is meant
   auto* const kept = new Kept{std::move(core), first.load()};
   while (!first.compare_exchange_weak(kept->next, kept)) {
   }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -11,6 +10,7 @@
 
 #include "heddle/engine.h"
 
+#include "engine/base/sync.h"
 #include "engine/fork.h"
 
 namespace heddle::detail {
@@ -117,7 +117,7 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
   static Var handle(VarState* state);
 
  private:
-  std::atomic<bool> retired_{false};
+  base::Atomic<bool> retired_{false};
   const std::uint64_t id_;
   const ProcessMark process_;
   const EngineOptions options_;

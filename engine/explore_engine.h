@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/sync.h"
 #include "engine/explore_schedule.h"
 #include "engine/plain_engine.h"
 
@@ -68,8 +68,8 @@ class ExploreEngine final : public PlainEngine {
   void finish_at_exit(std::chrono::milliseconds limit) override;
 
  private:
-  using Clock = std::chrono::steady_clock;
-  using Lock = std::unique_lock<std::mutex>;
+  using Clock = base::Clock;
+  using Lock = std::unique_lock<base::Mutex>;
   struct OpCompletion;  // the AsyncState of this engine
 
   /// A thread that waits for a variable; lives on that thread's stack.
@@ -95,8 +95,8 @@ class ExploreEngine final : public PlainEngine {
   void end(ExploreOperation& operation);
   void give_place_back();
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  mutable base::Mutex mutex_;
+  base::ConditionVariable changed_;
   ExploreSchedule schedule_;
   std::map<std::uint64_t, std::unique_ptr<ExploreOperation>> pending_;  ///< by sequence
   std::map<std::uint64_t, std::size_t> generations_;

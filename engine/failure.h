@@ -2,13 +2,14 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "heddle/error.h"
+
+#include "engine/base/sync.h"
 
 namespace heddle::detail {
 
@@ -49,7 +50,7 @@ class ErrorLog {
   void raise_all();
 
  private:
-  std::mutex mutex_;
+  base::Mutex mutex_;
   std::vector<FailurePtr> kept_;
   std::size_t omitted_ = 0;
 };

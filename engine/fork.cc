@@ -1,15 +1,15 @@
 #include "engine/fork.h"
 
-#include <atomic>
-
 #include <pthread.h>
 
 #include "heddle/error.h"
 
+#include "engine/base/sync.h"
+
 namespace heddle::detail {
 namespace {
 
-std::atomic<ProcessMark> g_mark{0};
+base::Atomic<ProcessMark> g_mark{0};
 
 // Runs in a child that may hold nothing but this one thread: it may do no more than this.
 void count_fork() { g_mark.fetch_add(1, std::memory_order_relaxed); }

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "engine/base/sync.h"
 #include "engine/waiter.h"
 
 namespace heddle::detail {
@@ -54,7 +54,7 @@ class Generations {
   std::size_t newest_pending_ = 0;
   std::vector<std::size_t> closed_;  ///< oldest first; few
   Waiter* waiters_ = nullptr;
-  alignas(64) std::atomic<std::uint64_t> first_uncovered_{kNone};  ///< written under the lock
+  alignas(64) base::Atomic<std::uint64_t> first_uncovered_{kNone};  ///< written under the lock
 };
 
 }  // namespace heddle::detail

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "engine/base/prefetch.h"
+#include "engine/base/sync.h"
 #include "engine/ready_node.h"
 
 namespace heddle::detail {
@@ -74,10 +74,10 @@ class Inbox {
     return reinterpret_cast<ReadyNode*>(place & ~std::uintptr_t{1});  // NOLINT: as it was put
   }
 
-  alignas(64) std::atomic<std::size_t> put_{0};
-  std::atomic<std::size_t> known_taken_{0};
-  alignas(64) std::atomic<std::size_t> taken_{0};
-  alignas(64) std::array<std::atomic<std::uintptr_t>, kSize> places_{};
+  alignas(64) base::Atomic<std::size_t> put_{0};
+  base::Atomic<std::size_t> known_taken_{0};
+  alignas(64) base::Atomic<std::size_t> taken_{0};
+  alignas(64) std::array<base::Atomic<std::uintptr_t>, kSize> places_{};
 };
 
 }  // namespace heddle::detail

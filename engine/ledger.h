@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "engine/base/spin_lock.h"
+#include "engine/base/sync.h"
 #include "engine/generations.h"
 #include "engine/mailbox.h"
 #include "engine/memory_wait.h"
@@ -206,9 +206,9 @@ class Ledger {
   std::array<std::uint64_t, 4> ended_{};  ///< by Outcome
   std::vector<std::unique_ptr<Operation[]>> slabs_;
   /// Threads that have asked the first of them, in collect_or_leave(), to look.
-  alignas(64) std::atomic<std::uint32_t> collectors_{0};
-  alignas(64) std::atomic<int> var_waiters_{0};  ///< written under the lock
-  std::atomic<std::uint32_t> waits_{0};          ///< for a variable, so far; written under the lock
+  alignas(64) base::Atomic<std::uint32_t> collectors_{0};
+  alignas(64) base::Atomic<int> var_waiters_{0};  ///< written under the lock
+  base::Atomic<std::uint32_t> waits_{0};  ///< for a variable, so far; written under the lock
 };
 
 }  // namespace heddle::detail

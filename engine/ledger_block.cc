@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <thread>
 
 #include "engine/base/prefetch.h"
+#include "engine/base/sync.h"
 #include "engine/ledger.h"
 #include "engine/ledger_turn.h"
 #include "engine/operation_scope.h"
@@ -21,7 +21,7 @@ constexpr std::size_t kPiece = 16;
 void Ledger::wait_for_block() {
   while (is_block_open_) {
     lock_.unlock();
-    std::this_thread::yield();
+    base::yield();
     lock_.lock();
   }
 }

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 
 #include "engine/base/prefetch.h"
+#include "engine/base/sync.h"
 #include "engine/operation.h"
 
 namespace heddle::detail {
@@ -73,10 +73,10 @@ class alignas(64) Mailbox {
     }
   }
 
-  std::atomic<std::size_t> posted_{0};
+  base::Atomic<std::size_t> posted_{0};
   std::size_t known_taken_ = 0;  ///< an older value of taken_, of the worker
   std::array<Operation*, kSize> places_{};
-  alignas(64) std::atomic<std::size_t> taken_{0};
+  alignas(64) base::Atomic<std::size_t> taken_{0};
 };
 
 }  // namespace heddle::detail

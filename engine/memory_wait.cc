@@ -6,9 +6,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <thread>
 #include <vector>
 
+#include "engine/base/sync.h"
 #include "engine/ledger.h"
 #include "engine/operation_scope.h"
 #include "engine/threaded_engine.h"
@@ -16,7 +16,7 @@
 namespace heddle::detail {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = base::Clock;
 using Phase = Operation::Phase;
 
 /// How long an operation that lacks memory waits while no worker runs what was pushed before it and
@@ -110,7 +110,7 @@ bool ThreadedEngine::retry_while_others_end(const std::function<bool()>& attempt
       return false;
     }
     pending = relief.pending;
-    std::this_thread::sleep_for(pause);
+    base::sleep_for(pause);
   }
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <sstream>
-#include <thread>
 #include <utility>
 
 #include "engine/async_state.h"
@@ -58,15 +57,15 @@ struct NaiveEngine::Completed final : AsyncState {
     std::fputs(text.str().c_str(), stderr);
   }
 
-  std::mutex mutex_;
-  std::condition_variable ended_;
+  base::Mutex mutex_;
+  base::ConditionVariable ended_;
   bool is_ended_ = false;
   std::exception_ptr error_;
 };
 
 bool NaiveEngine::inside() const { return OperationScope::of(*this) != nullptr; }
 
-std::unique_lock<std::mutex> NaiveEngine::take_turn() const {
+std::unique_lock<base::Mutex> NaiveEngine::take_turn() const {
   return inside() ? std::unique_lock(turn_, std::defer_lock) : std::unique_lock(turn_);
 }
 
@@ -202,7 +201,7 @@ ShutdownReport NaiveEngine::shutdown(ShutdownMode mode, std::chrono::millisecond
   if (mode == ShutdownMode::kCancel) cancelling_.store(true);
   std::unique_lock turn(turn_, std::try_to_lock);
   for (auto left = deadline; !turn.owns_lock() && left > kLookAgain; left -= kLookAgain) {
-    std::this_thread::sleep_for(kLookAgain);
+    base::sleep_for(kLookAgain);
     static_cast<void>(turn.try_lock());
   }
   if (turn.owns_lock()) return ended_;

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "engine/base/sync.h"
 #include "engine/plain_engine.h"
 
 namespace heddle::detail {
@@ -52,11 +51,11 @@ class NaiveEngine final : public PlainEngine {
   /// Runs the deferred operations that need not wait for `pending` to complete.
   void run_independent(const PlainOperation& pending);
   static bool conflict(const PlainOperation& a, const PlainOperation& b);
-  std::unique_lock<std::mutex> take_turn() const;
+  std::unique_lock<base::Mutex> take_turn() const;
 
   const std::chrono::milliseconds watchdog_;
-  mutable std::mutex turn_;
-  std::atomic<bool> stopped_{false};
+  mutable base::Mutex turn_;
+  base::Atomic<bool> stopped_{false};
   std::deque<PlainOperation> deferred_;
   /// Not completed, or held back by one that is not.
   std::vector<const PlainOperation*> ahead_;

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
 
 #include "engine/access.h"
+#include "engine/base/sync.h"
 #include "engine/device/backend.h"
 #include "engine/engine_core.h"
 #include "engine/failure.h"
@@ -27,10 +27,10 @@ enum class Awaited : std::uint8_t {
 /// What only some operations have.
 struct OperationExtras {
   AsyncTask async_task;
-  std::atomic<int> parts{0};  ///< of an asynchronous operation: callable, completion
-  std::exception_ptr failed;  ///< by the Completion
-  device::Token token;        ///< once issued to a stream
-  CancelToken cancel;         ///< if kCancellable
+  base::Atomic<int> parts{0};  ///< of an asynchronous operation: callable, completion
+  std::exception_ptr failed;   ///< by the Completion
+  device::Token token;         ///< once issued to a stream
+  CancelToken cancel;          ///< if kCancellable
   OpName name;
   std::unique_ptr<Access[]> accesses;  ///< of an operation with more than kInlineAccesses
   std::size_t capacity = 0;            ///< of `accesses`
@@ -81,8 +81,8 @@ struct alignas(64) Operation : ReadyNode {
   Lane lane = Lane::kCompute;
   Submission::Kind kind = Submission::Kind::kRun;
   Outcome outcome = Outcome::kCompleted;
-  std::atomic<Phase> phase{Phase::kUnused};    ///< for who looks on
-  std::atomic<Awaited> awaited{Awaited::kNo};  ///< written under the lock
+  base::Atomic<Phase> phase{Phase::kUnused};    ///< for who looks on
+  base::Atomic<Awaited> awaited{Awaited::kNo};  ///< written under the lock
   std::uint8_t marks = 0;
   std::uint32_t blockers = 0;  ///< pairs of its accesses and what they wait for; under the lock
   std::uint32_t access_count = 0;

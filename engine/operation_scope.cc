@@ -32,6 +32,10 @@ OperationScope::~OperationScope() {
 
 OperationScope* OperationScope::current() noexcept { return t_current; }
 
+OperationScope* OperationScope::exchange_current(OperationScope* scope) noexcept {
+  return std::exchange(t_current, scope);
+}
+
 const OperationScope* OperationScope::of(const EngineCore& engine) noexcept {
   const OperationScope* scope = t_current;
   while (scope != nullptr && scope->engine_ != &engine) scope = scope->outer_;

@@ -38,6 +38,9 @@ class OperationScope {
 
   /// The innermost scope of this thread, or null outside of operations.
   static OperationScope* current() noexcept;
+  /// Makes `scope` the innermost one and returns the one that was, where tests let several threads
+  /// of control share one of the system.
+  static OperationScope* exchange_current(OperationScope* scope) noexcept;
 
   /// The innermost scope of an operation of `engine` on this thread, or null.
   static const OperationScope* of(const EngineCore& engine) noexcept;

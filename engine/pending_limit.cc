@@ -54,7 +54,7 @@ void PendingLimit::stop() {
   tell();
 }
 
-bool PendingLimit::wait_until_empty(std::chrono::steady_clock::time_point deadline,
+bool PendingLimit::wait_until_empty(base::Clock::time_point deadline,
                                     const std::function<std::size_t()>& pending) {
   draining_.store(true);
   std::unique_lock lock(mutex_);
@@ -64,7 +64,7 @@ bool PendingLimit::wait_until_empty(std::chrono::steady_clock::time_point deadli
     if (pending() == 0) return true;
     lock.lock();
     const auto told = [&] { return events_ != seen; };
-    if (deadline == std::chrono::steady_clock::time_point::max()) {
+    if (deadline == base::Clock::time_point::max()) {
       told_.wait(lock, told);
     } else if (!told_.wait_until(lock, deadline, told)) {
       return false;

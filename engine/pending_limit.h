@@ -1,13 +1,11 @@
 #pragma once
 
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
+
+#include "engine/base/sync.h"
 
 namespace heddle::detail {
 
@@ -51,7 +49,7 @@ class PendingLimit {
   /// Refuses further admissions; blocked pushers get EngineStopped.
   void stop();
   /// Blocks until `pending` returns 0. False if `deadline` came first.
-  bool wait_until_empty(std::chrono::steady_clock::time_point deadline,
+  bool wait_until_empty(base::Clock::time_point deadline,
                         const std::function<std::size_t()>& pending);
   void tell();
 
@@ -61,12 +59,12 @@ class PendingLimit {
   /// in a while, so that it goes on where the rest never ends.
   const std::size_t low_water_;
   std::size_t pending_ = 0;
-  alignas(64) std::atomic<std::size_t> blocked_{0};  ///< workers read it all the time
-  std::atomic<bool> draining_{false};
-  std::atomic<bool> stopped_{false};
+  alignas(64) base::Atomic<std::size_t> blocked_{0};  ///< workers read it all the time
+  base::Atomic<bool> draining_{false};
+  base::Atomic<bool> stopped_{false};
 
-  std::mutex mutex_;  ///< guards what follows
-  std::condition_variable told_;
+  base::Mutex mutex_;  ///< guards what follows
+  base::ConditionVariable told_;
   std::uint64_t events_ = 0;
   std::deque<const void*> line_;  ///< the blocked pushers, first come first served
 };

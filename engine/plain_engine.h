@@ -1,12 +1,12 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "engine/base/sync.h"
 #include "engine/engine_core.h"
 #include "engine/failure.h"
 #include "engine/trace_log.h"
@@ -90,7 +90,7 @@ class PlainEngine : public EngineCore {
 
   bool tracing() const { return trace_.enabled(); }
 
-  std::atomic<bool> cancelling_{false};
+  base::Atomic<bool> cancelling_{false};
   ShutdownReport ended_;
   bool shutdown_cancelled_ = false;  ///< kCancel has skipped operations
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/base/sync.h"
 #include "engine/engine_core.h"
 
 namespace heddle::detail {
@@ -101,7 +101,7 @@ class RecordedProgram {
   std::vector<VarState*> distinct_;  ///< the same, each once
   std::vector<RunStep> steps_;
   std::size_t holding_ = 0;  ///< how many operations hold
-  std::atomic<std::size_t> holders_{1};
+  base::Atomic<std::size_t> holders_{1};
 };
 
 struct DropProgram {

@@ -22,12 +22,12 @@ LaneQueue& Router::make(Device device, Lane lane) {
   const std::lock_guard lock(mutex_);
   if (!device.is_gpu()) return cpu_pool(lane);
 
-  std::atomic<Row*>& slot = gpus_[static_cast<std::size_t>(device.id())];
+  base::Atomic<Row*>& slot = gpus_[static_cast<std::size_t>(device.id())];
   if (slot.load() == nullptr) {
     rows_.push_back(std::make_unique<Row>());
     slot.store(rows_.back().get());
   }
-  std::atomic<LaneQueue*>& queue = (*slot.load())[static_cast<std::size_t>(lane)];
+  base::Atomic<LaneQueue*>& queue = (*slot.load())[static_cast<std::size_t>(lane)];
   if (queue.load() == nullptr) {
     const EngineOptions& options = engine_.options();
     const int window = lane == Lane::kCompute ? options.compute_window : options.copy_window;
@@ -40,10 +40,10 @@ LaneQueue& Router::make(Device device, Lane lane) {
 }
 
 WorkerPool& Router::cpu_pool(Lane lane) {
-  std::atomic<LaneQueue*>& asked = cpu_[static_cast<std::size_t>(lane)];
+  base::Atomic<LaneQueue*>& asked = cpu_[static_cast<std::size_t>(lane)];
   const bool pooled = engine_.options().kind == EngineKind::kPooled;
   if (pooled && lane != Lane::kBlocking) lane = Lane::kCompute;
-  std::atomic<LaneQueue*>& queue = cpu_[static_cast<std::size_t>(lane)];
+  base::Atomic<LaneQueue*>& queue = cpu_[static_cast<std::size_t>(lane)];
   if (queue.load() == nullptr) {
     engine_.watch();
     const int threads = lane == Lane::kCompute ? engine_.options().cpu_workers : 1;

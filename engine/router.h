@@ -1,12 +1,11 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "engine/base/sync.h"
 #include "engine/operation.h"
 #include "engine/stream_lane.h"
 #include "engine/worker_pool.h"
@@ -35,17 +34,17 @@ class Router {
  private:
   static constexpr std::size_t kLanes = 5;
   static constexpr std::size_t kMaxGpus = 256;
-  using Row = std::array<std::atomic<LaneQueue*>, kLanes>;
+  using Row = std::array<base::Atomic<LaneQueue*>, kLanes>;
 
   LaneQueue& make(Device device, Lane lane);
   WorkerPool& cpu_pool(Lane lane);
 
   ThreadedEngine& engine_;
-  std::atomic<int> size_{0};
+  base::Atomic<int> size_{0};
   Row cpu_{};
-  std::array<std::atomic<Row*>, kMaxGpus> gpus_{};
+  std::array<base::Atomic<Row*>, kMaxGpus> gpus_{};
 
-  std::mutex mutex_;  ///< guards what follows, and the making of queues
+  base::Mutex mutex_;  ///< guards what follows, and the making of queues
   std::vector<std::unique_ptr<Row>> rows_;
   std::vector<std::unique_ptr<WorkerPool>> pools_;
   std::vector<std::unique_ptr<StreamLane>> streams_;

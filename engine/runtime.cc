@@ -7,13 +7,14 @@
 #include "heddle/error.h"
 
 #include "engine/base/environment.h"
+#include "engine/base/sync.h"
 #include "engine/device/gpu_spec.h"
 
 namespace heddle {
 namespace {
 
 struct Configured {
-  std::mutex mutex;
+  base::Mutex mutex;
   RuntimeOptions options;  // guarded by mutex
   bool settled = false;    // guarded by mutex; options never change once it is true
 };

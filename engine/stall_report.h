@@ -1,12 +1,12 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <sstream>
 #include <string>
 
+#include "engine/base/sync.h"
 #include "engine/operation.h"
 
 namespace heddle::detail {
@@ -30,7 +30,7 @@ class StallReport {
   std::string text();
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Clock = base::Clock;
   struct Seen {
     Clock::time_point first;
     bool is_current = true;

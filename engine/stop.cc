@@ -14,8 +14,8 @@ void throw_cancelled() {
   throw EngineStopped("operations were cancelled: the engine was shut down");
 }
 
-std::chrono::steady_clock::time_point deadline_in(std::chrono::milliseconds limit) {
-  using Clock = std::chrono::steady_clock;
+base::Clock::time_point deadline_in(std::chrono::milliseconds limit) {
+  using Clock = base::Clock;
   constexpr std::chrono::hours kForEver{24 * 365};
   return limit > kForEver ? Clock::time_point::max() : Clock::now() + limit;
 }

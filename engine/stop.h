@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "engine/base/sync.h"
+
 namespace heddle::detail {
 
 // What every kind of engine says and does when it is shut down.
@@ -14,6 +16,6 @@ namespace heddle::detail {
 [[noreturn]] void throw_cancelled();
 
 /// When `limit` from now is over; time_point::max(), which means never, if that is years away.
-std::chrono::steady_clock::time_point deadline_in(std::chrono::milliseconds limit);
+base::Clock::time_point deadline_in(std::chrono::milliseconds limit);
 
 }  // namespace heddle::detail

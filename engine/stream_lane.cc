@@ -20,7 +20,7 @@ void StreamLane::submit(ReadyList operations) {
   issue_some(lock);
 }
 
-void StreamLane::issue_some(std::unique_lock<std::mutex>& lock) {
+void StreamLane::issue_some(std::unique_lock<base::Mutex>& lock) {
   if (issuing_) return;
   issuing_ = true;
   while (in_flight_ < window_ && !queue_.empty()) {

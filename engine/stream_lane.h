@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/base/sync.h"
 #include "engine/device/backend.h"
 #include "engine/operation.h"
 #include "engine/ready_queue.h"
@@ -38,7 +39,7 @@ class StreamLane final : public LaneQueue {
   static void failed(void* operation, std::exception_ptr error);
   static void finished(void* operation);
 
-  void issue_some(std::unique_lock<std::mutex>& lock);
+  void issue_some(std::unique_lock<base::Mutex>& lock);
   void issue(Operation& op);
   void free_place();
 
@@ -46,7 +47,7 @@ class StreamLane final : public LaneQueue {
   const int window_;
   std::unique_ptr<device::Stream> stream_;
 
-  std::mutex mutex_;
+  base::Mutex mutex_;
   ReadyQueue queue_;
   int in_flight_ = 0;
   bool issuing_ = false;

@@ -11,7 +11,7 @@
 namespace heddle::detail {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = base::Clock;
 
 }  // namespace
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "engine/base/sync.h"
 #include "engine/engine_core.h"
 #include "engine/failure.h"
 #include "engine/ledger.h"
@@ -106,8 +106,8 @@ class ThreadedEngine final : public EngineCore {
   mutable Ledger ledger_;
   ErrorLog errors_;
   TraceLog trace_;
-  std::atomic<std::uint8_t> modes_;  ///< of Mode
-  std::atomic<bool> abandoned_{false};
+  base::Atomic<std::uint8_t> modes_;  ///< of Mode
+  base::Atomic<bool> abandoned_{false};
 
   StallReport stall_report_;  ///< of the watchdog's thread
   Watchdog watchdog_;

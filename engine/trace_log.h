@@ -7,9 +7,11 @@
 
 #include "heddle/trace.h"
 
+#include "engine/base/sync.h"
+
 namespace heddle::detail {
 
-/// Nanoseconds of std::chrono::steady_clock.
+/// Nanoseconds of base::Clock.
 std::int64_t now_ns();
 
 /// The records of an engine's ended operations.
@@ -38,7 +40,7 @@ class TraceLog {
   static constexpr std::size_t kBlock = 1024;
 
   const bool enabled_;
-  mutable std::mutex mutex_;
+  mutable base::Mutex mutex_;
   std::vector<std::vector<OpRecord>> blocks_;  ///< all full but the last; no record is ever moved
 };
 

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "engine/base/sync.h"
 #include "engine/operation.h"
 #include "engine/var_state.h"
 #include "engine/waiter.h"
@@ -88,7 +88,7 @@ class Tracker {
 
   std::vector<VarState*> watched_;  ///< those with waiters
   std::vector<FailurePtr> dropped_;
-  std::atomic<bool> has_failed_{false};  ///< something has; else no variable is poisoned
+  base::Atomic<bool> has_failed_{false};  ///< something has; else no variable is poisoned
 };
 
 }  // namespace heddle::detail

@@ -9,7 +9,7 @@ namespace detail {
 namespace {
 
 std::string default_name() {
-  static std::atomic<std::uint64_t> next{1};
+  static base::Atomic<std::uint64_t> next{1};
   return "v" + std::to_string(next.fetch_add(1, std::memory_order_relaxed));
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "engine/base/block_cache.h"
+#include "engine/base/sync.h"
 #include "engine/failure.h"
 
 namespace heddle::detail {
@@ -27,7 +27,7 @@ struct alignas(64) VarState : base::InBlockCache<VarState> {
   VarState(const VarState&) = delete;
   VarState& operator=(const VarState&) = delete;
 
-  std::atomic<std::uint32_t> references{1};
+  base::Atomic<std::uint32_t> references{1};
   bool deleted = false;
   bool is_poisoned = false;  ///< `poison`, which lies on another line, is not null
   const std::uint64_t engine_id;

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "engine/base/spin_lock.h"
+#include "engine/base/sync.h"
 #include "engine/failure.h"
 
 namespace heddle::detail {
@@ -58,7 +58,7 @@ struct Waiter {
   static constexpr int kSpins = 64;
   static constexpr int kLooks = 16;
 
-  std::atomic<State> state_{State::kWaiting};
+  base::Atomic<State> state_{State::kWaiting};
 };
 
 }  // namespace heddle::detail

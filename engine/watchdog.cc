@@ -33,7 +33,7 @@ void Watchdog::stop() {
 }
 
 void Watchdog::watch() {
-  using Clock = std::chrono::steady_clock;
+  using Clock = base::Clock;
   const auto pause = std::max(limit_ / kLooks, std::chrono::milliseconds(1));
   std::uint64_t ended = 0;
   Clock::time_point last_end = Clock::now();

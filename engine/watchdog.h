@@ -1,13 +1,12 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
-#include <thread>
+
+#include "engine/base/sync.h"
 
 namespace heddle::detail {
 
@@ -44,10 +43,10 @@ class Watchdog {
   const Look look_;
   const Describe describe_;
 
-  std::mutex mutex_;
-  std::condition_variable stopping_changed_;
+  base::Mutex mutex_;
+  base::ConditionVariable stopping_changed_;
   bool stopping_ = false;  ///< guarded by mutex_
-  std::thread thread_;
+  base::Thread thread_;
 };
 
 }  // namespace heddle::detail

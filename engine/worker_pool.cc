@@ -186,7 +186,7 @@ void WorkerPool::nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool se
   napping_.fetch_add(1);
   if (searching) searching_.fetch_sub(1);
   lock.unlock();
-  std::this_thread::sleep_for(kNap);
+  base::sleep_for(kNap);
   napping_.fetch_sub(1);
   collect_deferred();
   me.ran = 0;
@@ -233,7 +233,7 @@ ReadyNode* WorkerPool::steal(const Worker& me) {
   for (const auto& worker : workers_) {
     if (worker.get() == &me) continue;
     for (std::size_t i = kMaxBatch; i-- > 0;) {
-      std::atomic<ReadyNode*>& place = worker->batch[i];
+      base::Atomic<ReadyNode*>& place = worker->batch[i];
       if (place.load(std::memory_order_relaxed) == nullptr) continue;
       if (ReadyNode* const node = place.exchange(nullptr, std::memory_order_acquire)) return node;
     }
@@ -328,7 +328,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
       sleeping_.fetch_sub(1);
       has_collected = false;  // it counted as asleep: what was deferred meanwhile is its business
       lock.unlock();
-      std::this_thread::yield();
+      base::yield();
       lock.lock();
       continue;
     }
@@ -340,7 +340,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
 }
 
 void WorkerPool::spin() const {
-  using Clock = std::chrono::steady_clock;
+  using Clock = base::Clock;
   const Clock::time_point end = Clock::now() + kSpin;
   int pauses = 1;
   do {

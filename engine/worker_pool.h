@@ -1,15 +1,14 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "engine/base/spin_lock.h"
+#include "engine/base/sync.h"
 #include "engine/device/backend.h"
 #include "engine/inbox.h"
 #include "engine/mailbox.h"
@@ -78,7 +77,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   struct alignas(64) Worker {
     explicit Worker(Mailbox& own) : mailbox(own) {}
 
-    std::array<std::atomic<ReadyNode*>, kMaxBatch> batch{};
+    std::array<base::Atomic<ReadyNode*>, kMaxBatch> batch{};
     // Of its thread.
     std::array<ReadyPlace, kMaxBatch> places{};  ///< of what went into batch
     std::size_t next = 0;                        ///< in batch
@@ -91,7 +90,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
     std::int64_t measured_at = 0;
     std::uint32_t takes = 0;  ///< takes_ at its last look
     Mailbox& mailbox;         ///< for the operations that it ends
-    std::thread thread;
+    base::Thread thread;
   };
 
   void work(Worker& me);
@@ -141,22 +140,22 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyQueue queue_;
 
   // Mostly written under mutex_, and read without. Who puts reads only what seldom changes.
-  alignas(64) std::atomic<bool> has_queue_{false};  ///< something is in queue_
-  std::atomic<bool> stopping_{false};
-  std::atomic<std::uint32_t> searching_{0};
-  std::atomic<std::uint32_t> woken_{0};  ///< of the searching ones, those still to wake up
-  std::atomic<std::uint32_t> wakes_{0};
-  std::atomic<std::uint32_t> napping_{0};
-  std::atomic<bool> is_fine_{false};
+  alignas(64) base::Atomic<bool> has_queue_{false};  ///< something is in queue_
+  base::Atomic<bool> stopping_{false};
+  base::Atomic<std::uint32_t> searching_{0};
+  base::Atomic<std::uint32_t> woken_{0};  ///< of the searching ones, those still to wake up
+  base::Atomic<std::uint32_t> wakes_{0};
+  base::Atomic<std::uint32_t> napping_{0};
+  base::Atomic<bool> is_fine_{false};
   std::uint32_t takes_ = 0;  ///< how often somebody found work; guarded by mutex_
-  alignas(64) std::atomic<std::uint32_t> sleeping_{0};
-  std::atomic<std::uint32_t> urgent_{0};
+  alignas(64) base::Atomic<std::uint32_t> sleeping_{0};
+  base::Atomic<std::uint32_t> urgent_{0};
   /// Of the node that went into a batch last. Nothing is urgent before the first.
-  std::atomic<int> batched_priority_{std::numeric_limits<int>::max()};
-  std::atomic<std::uint64_t> batched_sequence_{0};
+  base::Atomic<int> batched_priority_{std::numeric_limits<int>::max()};
+  base::Atomic<std::uint64_t> batched_sequence_{0};
 
   /// When the oldest end that is not taken note of was deferred; 0: there is none.
-  alignas(64) std::atomic<std::int64_t> deferred_since_{0};
+  alignas(64) base::Atomic<std::int64_t> deferred_since_{0};
 
   alignas(64) base::SpinLock items_lock_;
   std::vector<std::unique_ptr<StreamItem>> free_items_;  ///< guarded by it

@@ -1,16 +1,8 @@
 #pragma once
 
-#include <atomic>
-#include <thread>
+#include "engine/base/sync.h"
 
 namespace heddle::base {
-
-/// Tells the CPU that this is a spin loop.
-inline void cpu_relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
 
 /// A mutex of one byte for critical sections of some dozens of instructions, of which there are so
 /// many that two threads seldom want the same one: never sleeps, but yields.
@@ -34,11 +26,11 @@ class SpinLock {
         if (!held_.load(std::memory_order_relaxed)) return;
         cpu_relax();
       }
-      std::this_thread::yield();  // its holder may need this CPU
+      yield();  // its holder may need this CPU
     }
   }
 
-  std::atomic<bool> held_{false};
+  Atomic<bool> held_{false};
 };
 
 }  // namespace heddle::base

@@ -31,9 +31,9 @@ class SignalsBlocked {
 
 }  // namespace
 
-std::thread start_thread(const std::string& name, std::function<void()> body) {
+Thread start_thread(const std::string& name, std::function<void()> body) {
   const SignalsBlocked blocked;
-  std::thread thread(std::move(body));
+  Thread thread(std::move(body));
   pthread_setname_np(thread.native_handle(), name.substr(0, 15).c_str());
   return thread;
 }

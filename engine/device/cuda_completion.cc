@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 #include <utility>
 
 #include <sys/prctl.h>
@@ -12,7 +11,7 @@
 namespace heddle::device {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = base::Clock;
 
 constexpr std::chrono::microseconds kSpin{20};
 constexpr std::chrono::microseconds kLongestNap{200};

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "engine/base/sync.h"
 #include "engine/device/cuda_timeline.h"
 
 namespace heddle::device {
@@ -38,8 +37,8 @@ class CudaCompletion {
   void serve();
   static bool sweep(std::vector<std::shared_ptr<CudaTimeline>>& busy);
 
-  std::mutex mutex_;
-  std::condition_variable arrival_;
+  base::Mutex mutex_;
+  base::ConditionVariable arrival_;
   std::vector<std::shared_ptr<CudaTimeline>> arrived_;  // guarded by mutex_
   std::timed_mutex sweep_mutex_;
 };

@@ -44,7 +44,7 @@ std::string describe(int index, cudaError_t error, const char* call) {
          cudaGetErrorName(error) + ")";
 }
 
-std::atomic<CudaGpu*> g_first{nullptr};
+base::Atomic<CudaGpu*> g_first{nullptr};
 
 }  // namespace
 
@@ -59,7 +59,7 @@ int count_cuda_gpus() {
 }
 
 CudaGpu& CudaGpu::get(int index) {
-  static std::mutex mutex;
+  static base::Mutex mutex;
   static std::array<CudaGpu*, kMaxGpus> gpus{};
   if (index < 0 || index >= kMaxGpus) {
     throw DeviceError("[cuda:" + std::to_string(index) + "] expected an index below " +

@@ -1,16 +1,15 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include <cuda_runtime_api.h>
 
 #include "heddle/trace.h"
 
+#include "engine/base/sync.h"
 #include "engine/device/memory_pool.h"
 
 namespace heddle::device {
@@ -69,10 +68,10 @@ class CudaGpu {
   int least_priority_ = 0;
   int greatest_priority_ = 0;
   std::unique_ptr<MemoryPool> memory_;
-  std::mutex mutex_;
+  base::Mutex mutex_;
   std::string loss_;
-  std::atomic<bool> is_lost_{false};
-  std::atomic<bool> peers_[kMaxGpus] = {};  ///< asked for already
+  base::Atomic<bool> is_lost_{false};
+  base::Atomic<bool> peers_[kMaxGpus] = {};  ///< asked for already
 };
 
 /// Makes a GPU the calling thread's current one for as long as the object lives.

@@ -19,7 +19,7 @@ struct Timelines {
     std::uint64_t reached = 0;               // by the streams that had it before
   };
 
-  std::mutex mutex;
+  base::Mutex mutex;
   std::vector<Slot> slots{1};  // id 0 is left to Token{}
   std::vector<std::uint16_t> free_ids;
 };

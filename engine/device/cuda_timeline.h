@@ -1,18 +1,16 @@
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include <cuda_runtime_api.h>
 
 #include "heddle/unique_function.h"
 
+#include "engine/base/sync.h"
 #include "engine/device/backend.h"
 #include "engine/device/cuda_gpu.h"
 
@@ -77,13 +75,13 @@ class CudaTimeline {
 
   CudaGpu& gpu_;
   const std::uint16_t id_;
-  std::atomic<std::uint64_t> reached_;  // written under the mutex
+  base::Atomic<std::uint64_t> reached_;  // written under the mutex
 
-  std::mutex mutex_;
+  base::Mutex mutex_;
   std::deque<CudaPiece> pieces_;
   std::vector<cudaEvent_t> spare_events_;
   bool watched_ = false;
-  std::condition_variable empty_;
+  base::ConditionVariable empty_;
 };
 
 /// Opens the timeline of an id that no living stream has. Throws DeviceError if all are taken.

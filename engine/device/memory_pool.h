@@ -1,13 +1,12 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "engine/base/sync.h"
 #include "engine/device/segment_heap.h"
 
 namespace heddle::device {
@@ -104,12 +103,12 @@ class MemoryPool {
   const std::size_t segment_;     // bytes of one for small blocks
   const std::size_t small_most_;  // bytes of a small block
 
-  mutable std::mutex mutex_;
+  mutable base::Mutex mutex_;
   SegmentHeap small_;
   SegmentHeap large_;
   std::size_t growing_ = 0;
   std::uint64_t growths_ = 0;  // segments that were added
-  std::condition_variable grown_;
+  base::ConditionVariable grown_;
   PoolStatistics statistics_;  // but live_bytes and cached_bytes
 };
 

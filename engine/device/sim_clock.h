@@ -1,11 +1,11 @@
 #pragma once
 
-#include <chrono>
+#include "engine/base/sync.h"
 
 namespace heddle::device {
 
 /// The time of simulated links. On Linux this is CLOCK_MONOTONIC.
-using Clock = std::chrono::steady_clock;
+using Clock = base::Clock;
 
 // A real copy engine begins the next copy of its queue at the moment the last one ends. Its model,
 // a thread, wakes up late from its timed wait, is preempted, and runs callbacks in between. So the

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 
+#include "engine/base/sync.h"
 #include "engine/device/backend.h"
 #include "engine/device/gpu_spec.h"
 #include "engine/device/memory_pool.h"
@@ -49,7 +49,7 @@ class SimDevice final : public Backend {
   const std::string description_;
   const std::shared_ptr<SimLinks> links_;
   MemoryPool pool_;
-  std::mutex open_mutex_;
+  base::Mutex open_mutex_;
   std::unordered_map<void*, int> open_counts_;  // guarded by open_mutex_
 };
 

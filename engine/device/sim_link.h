@@ -2,11 +2,11 @@
 
 #include <cstddef>
 #include <deque>
-#include <mutex>
 #include <span>
 
 #include "heddle/device.h"
 
+#include "engine/base/sync.h"
 #include "engine/device/gpu_spec.h"
 #include "engine/device/sim_clock.h"
 
@@ -31,7 +31,7 @@ class SimLink {
 
  private:
   const LinkSpeed speed_;
-  std::mutex mutex_;
+  base::Mutex mutex_;
   Clock::time_point free_at_{};
 };
 

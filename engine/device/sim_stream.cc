@@ -50,7 +50,7 @@ struct SimStream::Timeline {
 
 /// What all simulated streams of the process share.
 struct SimStream::Machine {
-  std::mutex mutex;
+  base::Mutex mutex;
   std::deque<Timeline> timelines;    // guarded by mutex; element i has id i and stays in place
   std::vector<Timeline*> free_list;  // guarded by mutex
 

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <span>
-#include <thread>
 
+#include "engine/base/sync.h"
 #include "engine/device/backend.h"
 #include "engine/device/sim_clock.h"
 
@@ -81,14 +80,14 @@ class SimStream final : public Stream {
   bool threads_turn_ = false;  // current_ is for thread_, which has not taken it yet
   bool closing_ = false;
   SimStream* next_ = nullptr;     // in the list that this stream is in, if any
-  std::condition_variable turn_;  // threads_turn_ or closing_ became true
-  std::condition_variable idle_;  // state_ became kIdle
+  base::ConditionVariable turn_;  // threads_turn_ or closing_ became true
+  base::ConditionVariable idle_;  // state_ became kIdle
 
   // Of the thread that runs current_: one at a time, handed on through the mutex.
   Piece current_;
   Clock::time_point end_;  // of the last piece, in model time
 
-  std::thread thread_;  // of issue() and the destructor
+  base::Thread thread_;  // of issue() and the destructor
 };
 
 }  // namespace heddle::device

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "heddle/unique_function.h"
+
+#include "engine/base/thread.h"
 
 namespace heddle::support {
 
@@ -14,7 +14,7 @@ namespace heddle::support {
 /// destroying it first runs what is queued. Thread safety: post() from any thread.
 class ForeignThread {
  public:
-  ForeignThread() : thread_([this] { run(); }) {}
+  ForeignThread() : thread_(base::start_thread("foreign", [this] { run(); })) {}
   ~ForeignThread() {
     post({});
     thread_.join();
@@ -43,10 +43,10 @@ class ForeignThread {
     }
   }
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  base::Mutex mutex_;
+  base::ConditionVariable changed_;
   std::deque<UniqueFunction<void()>> tasks_;  // an empty one ends the thread
-  std::thread thread_;                        // last: it uses the others
+  base::Thread thread_;                       // last: it uses the others
 };
 
 }  // namespace heddle::support

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -8,6 +7,8 @@
 #include <vector>
 
 #include "heddle/engine.h"
+
+#include "engine/base/sync.h"
 
 namespace heddle::support {
 
@@ -30,8 +31,8 @@ class Gate {
   }
 
  private:
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
+  mutable base::Mutex mutex_;
+  mutable base::ConditionVariable changed_;
   bool open_ = false;
 };
 
@@ -54,8 +55,8 @@ class Counter {
   }
 
  private:
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
+  mutable base::Mutex mutex_;
+  mutable base::ConditionVariable changed_;
   std::size_t value_ = 0;
 };
 
@@ -74,7 +75,7 @@ class Log {
   }
 
  private:
-  mutable std::mutex mutex_;
+  mutable base::Mutex mutex_;
   std::vector<T> entries_;
 };
 

@@ -1,14 +1,13 @@
 #include "tests/support/program_run.h"
 
-#include <atomic>
 #include <exception>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
+#include "engine/base/thread.h"
 #include "tests/support/foreign_thread.h"
 #include "tests/support/gate.h"
 
@@ -20,8 +19,8 @@ namespace {
 struct alignas(64) Slot {
   Var var;
   std::uint64_t value = 0;
-  std::atomic<int> readers{0};
-  std::atomic<int> writers{0};
+  base::Atomic<int> readers{0};
+  base::Atomic<int> writers{0};
   int last_runs = 0;
   std::uint64_t value_at_last = 0;
 };
@@ -38,7 +37,7 @@ class Violations {
   }
 
  private:
-  std::mutex mutex_;
+  base::Mutex mutex_;
   std::vector<std::string> texts_;
 };
 
@@ -92,8 +91,8 @@ class Runner {
   const Program& program_;
   std::vector<Slot> slots_;
   History history_;
-  std::mutex history_mutex_;     // of markers, unnumbered and waits
-  std::mutex unnumbered_mutex_;  // one delete or clear at a time
+  base::Mutex history_mutex_;     // of markers, unnumbered and waits
+  base::Mutex unnumbered_mutex_;  // one delete or clear at a time
   Violations violations_;
   ForeignThread foreign_;  // outlived by what it completes
   std::unique_ptr<Engine> engine_;
@@ -138,14 +137,15 @@ std::uint64_t Runner::push_sync(const RandomOperation& operation, VarList reads,
 
 void Runner::run_pushers() {
   Gate start;
-  std::vector<std::jthread> threads;
+  std::vector<base::Thread> threads;
   for (const std::vector<Step>& steps : program_.threads) {
-    threads.emplace_back([this, &start, &steps] {
+    threads.push_back(base::start_thread("pusher", [this, &start, &steps] {
       start.wait();
       run_steps(steps);
-    });
+    }));
   }
   start.open();
+  for (base::Thread& thread : threads) thread.join();
 }
 
 void Runner::run_steps(const std::vector<Step>& steps) {
