@@ -105,8 +105,8 @@ std::optional<std::uint64_t> Ledger::push(Submission& submission, const Route& r
                                           ReadyList& ready) {
   using Admission = Submission::Admission;
   const OperationScope* const parent = OperationScope::of(engine_);
-  const Turn turn(*this);
-  wait_for_block();
+  Turn turn(*this);
+  turn.wait_for_block();
   check_locked(submission);
   if (!has_place(submission.admission, ready)) return std::nullopt;
   if (unused_.empty() || ++pushes_ % kCollectEvery == 0) collect_locked(ready);

@@ -178,8 +178,6 @@ class Ledger {
   void check_locked(const Submission& submission) const;
   void add_slab();
   bool has_place(Submission::Admission admission, ReadyList& ready);
-  /// Until no block is open; lets go of the lock meanwhile.
-  void wait_for_block();
   bool open(Block& block, ReadyList& ready);
   void reserve_operations(const Block& block);
   static void make_room(Operation& op, const Submission& submission);

@@ -18,11 +18,12 @@ constexpr std::size_t kPiece = 16;
 
 }  // namespace
 
-void Ledger::wait_for_block() {
-  while (is_block_open_) {
-    lock_.unlock();
+void Ledger::Turn::wait_for_block() {
+  while (ledger_.is_block_open_) {
+    ledger_.lock_.unlock();
     base::yield();
-    lock_.lock();
+    ledger_.lock_.lock();
+    pending_ = ledger_.limit_.pending();
   }
 }
 
@@ -44,7 +45,6 @@ void Ledger::reserve_operations(const Block& block) {
 
 bool Ledger::open(Block& block, ReadyList& ready) {
   const std::size_t count = block.run.size();
-  wait_for_block();
   for (const VarState* const var : block.run.variables()) {
     check_usable(var, engine_.id(), "Recording::run");
   }
@@ -63,8 +63,11 @@ bool Ledger::open(Block& block, ReadyList& ready) {
 
 Ledger::Pushed Ledger::push_some(Block& block, ReadyList& ready) {
   const OperationScope* const parent = OperationScope::of(engine_);
-  const Turn turn(*this);
-  if (block.next == 0 && !open(block, ready)) return Pushed::kNone;
+  Turn turn(*this);
+  if (block.next == 0) {
+    turn.wait_for_block();
+    if (!open(block, ready)) return Pushed::kNone;
+  }
   const std::size_t count = block_.size();
   const std::size_t end = std::min(count, block.next + kPiece);
   bool may_be_posted = false;  // what some of them wait for

@@ -7,14 +7,20 @@
 
 namespace heddle::detail {
 
-/// Holds the lock, and tells those who wait for pending operations to become few.
+/// Holds the lock, and tells those who wait for pending operations to become few, if they have.
 class Ledger::Turn {
  public:
-  explicit Turn(Ledger& ledger) : ledger_(ledger) { ledger_.lock_.lock(); }
+  explicit Turn(Ledger& ledger) : ledger_(ledger) {
+    ledger_.lock_.lock();
+    pending_ = ledger_.limit_.pending();
+  }
   /// The caller holds the lock, and gives it away.
-  Turn(Ledger& ledger, std::adopt_lock_t /*held*/) : ledger_(ledger) {}
+  Turn(Ledger& ledger, std::adopt_lock_t /*held*/)
+      : ledger_(ledger), pending_(ledger_.limit_.pending()) {}
   ~Turn() {
-    const bool tells = ledger_.limit_.worth_telling();
+    // Else who waits and looks by itself would wake itself by that.
+    const bool fewer = ledger_.limit_.pending() < pending_;
+    const bool tells = fewer && ledger_.limit_.worth_telling();
     if (ledger_.tracker_.has_dropped() && !ledger_.is_block_open_) {
       // An exception may do anything when it is destroyed, as to push: not under the lock, and not
       // by who has a block open.
@@ -25,11 +31,14 @@ class Ledger::Turn {
     }
     if (tells) ledger_.limit_.tell();
   }
+  /// Until no block is open; lets go of the lock meanwhile.
+  void wait_for_block();
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
  private:
   Ledger& ledger_;
+  std::size_t pending_ = 0;  ///< when it got the lock
 };
 
 }  // namespace heddle::detail

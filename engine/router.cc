@@ -49,7 +49,7 @@ WorkerPool& Router::cpu_pool(Lane lane) {
     const int threads = lane == Lane::kCompute ? engine_.options().cpu_workers : 1;
     const std::string name = std::string("hdl-") + lane_name(lane);
     // The threads of other lanes mostly sleep: the CPUs are for those that compute.
-    const bool spins = lane == Lane::kCompute && threads <= base::usable_cpus();
+    const bool spins = lane == Lane::kCompute && (threads == 1 || threads <= base::usable_cpus());
     pools_.push_back(std::make_unique<WorkerPool>(
         engine_, name, threads, spins ? WorkerPool::Idle::kSpin : WorkerPool::Idle::kSleep));
     size_.fetch_add(1);
