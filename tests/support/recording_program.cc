@@ -3,12 +3,12 @@
 #include <map>
 #include <mutex>
 #include <random>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "heddle/engine.h"
 
+#include "engine/base/thread.h"
 #include "tests/support/random_program.h"
 
 namespace heddle::support {
@@ -152,7 +152,7 @@ class History {
   const std::map<std::uint64_t, const Operation*>& pushed() const { return pushed_; }
 
  private:
-  std::mutex mutex_;
+  base::Mutex mutex_;
   std::map<std::uint64_t, const Operation*> pushed_;
 };
 
@@ -237,15 +237,14 @@ std::string check_recordings(const RecordingShape& shape, const EngineOptions& o
     generators.emplace_back(shape, t + 2);
     recorded.emplace_back(world, generators.back(), kScripts);
   }
-  {
-    std::vector<std::jthread> others;
-    for (std::size_t t = 0; t < threads; ++t) {
-      others.emplace_back([&, t] {
-        run_thread(world, history, generators[t], recorded[t], common, singles[t],
-                   shape.steps_per_thread);
-      });
-    }
+  std::vector<base::Thread> others;
+  for (std::size_t t = 0; t < threads; ++t) {
+    others.push_back(base::start_thread("pusher", [&, t] {
+      run_thread(world, history, generators[t], recorded[t], common, singles[t],
+                 shape.steps_per_thread);
+    }));
   }
+  for (base::Thread& other : others) other.join();
   world.wait_for_all();
   return compare(shape, world, history);
 }
