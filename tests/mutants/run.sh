@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Do the tests bite? Plants one bug of this folder after the other into a copy of the tree and runs
-# the engine's tests, which have to fail. Each patch begins with a line that says what it breaks.
+# Do the tests bite? Plants one bug of this folder after the other into a copy of the tree and draws
+# schedules of its threads and, where none of them shows anything, runs the engine's tests: one or the
+# other has to fail. Each patch begins with a line that says what it breaks.
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "$0")")
 root=$here/../..
 seconds=150
+schedules=30000
 programs=(heddle_engine_tests heddle_engine_sim_tests)
 
 usage() {
@@ -33,9 +35,22 @@ plant() {
   patch --quiet --strip=1 --directory="$folder" --fuzz=1 "$@" <"$patch" >"$scratch/log" 2>&1
 }
 
+# first_schedule: draws schedules until something is wrong in one; prints of what program, or nothing.
+first_schedule() {
+  build heddle_explore || return 2
+  local status=0
+  timeout "$seconds" "$scratch/build/tests/explore/heddle_explore" --schedules $schedules \
+    >"$scratch/log" 2>&1 || status=$?
+  ((status != 0)) || return 0
+  local program
+  program=$(sed -n 's/^again: .*\(--seed .*\) --depth.*/heddle_explore \1/p' "$scratch/log")
+  echo "${program:-heddle_explore exits with $status}"
+}
+
 # first_failure: runs the programs until one fails; prints what failed, or nothing.
 first_failure() {
   local program status
+  build "${programs[@]}" || return 2
   for program in "${programs[@]}"; do
     status=0
     timeout "$seconds" "$scratch/build/tests/engine/$program" --abort --reporter compact \
@@ -50,8 +65,9 @@ first_failure() {
   done
 }
 
+# build TARGET…
 build() {
-  cmake --build "$scratch/build" --parallel --target "${programs[@]}" >"$scratch/log" 2>&1
+  cmake --build "$scratch/build" --parallel --target "$@" >"$scratch/log" 2>&1
 }
 
 only_check=false
@@ -81,14 +97,15 @@ git -C "$root" archive --format=tar --prefix=tree/ HEAD | tar -x -C "$scratch"
 tree=$scratch/tree
 cmake -S "$tree" -B "$scratch/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DHEDDLE_CUDA=OFF \
   -DHEDDLE_BENCHMARKS=OFF >"$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
-build || fail "$(tail -n 20 "$scratch/log")"
-[[ -z $(first_failure) ]] || fail "the tests fail without a planted bug: $(cat "$scratch/log")"
+failure=$(first_schedule && first_failure) || fail "$(tail -n 20 "$scratch/log")"
+[[ -z $failure ]] || fail "the tests fail without a planted bug: $(cat "$scratch/log")"
 
 caught=0
 for name in "${names[@]}"; do
   plant "$here/$name.patch" "$tree" || fail "$name.patch does not fit"
-  build || fail "$name does not compile: $(tail -n 20 "$scratch/log")"
-  failure=$(first_failure)
+  failure=$(first_schedule) || fail "$name does not compile: $(tail -n 20 "$scratch/log")"
+  [[ -n $failure ]] || failure=$(first_failure) ||
+    fail "$name does not compile: $(tail -n 20 "$scratch/log")"
   [[ -z $failure ]] || caught=$((caught + 1))
   printf '%-32s %s\n' "$name" "${failure:-NOT CAUGHT}"
   plant "$here/$name.patch" "$tree" --reverse
