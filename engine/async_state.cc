@@ -13,8 +13,7 @@ void AsyncState::use(std::exception_ptr error) {
       break;
     case Stage::kDropped:
     case Stage::kUsed:
-      engine->report(
-          OpError(name, sequence, device, std::make_exception_ptr(Error("completion used twice"))));
+      engine->report(failed(sequence, name, device, error_or_no_memory("completion used twice")));
       break;
   }
 }
@@ -23,7 +22,7 @@ void AsyncState::drop() {
   if (in_forked_child(engine->process())) return;  // locks may be held that nobody will release
   Stage expected = Stage::kOpen;
   if (stage_.compare_exchange_strong(expected, Stage::kDropped)) {
-    complete(std::make_exception_ptr(Error("completion dropped")));
+    complete(error_or_no_memory("completion dropped"));
   }
 }
 
@@ -57,7 +56,7 @@ void Completion::done() {
 
 void Completion::fail(std::exception_ptr error) {
   if (state_ == nullptr) throw std::invalid_argument("[Completion::fail] moved-from completion");
-  if (error == nullptr) error = std::make_exception_ptr(Error("completion failed"));
+  if (error == nullptr) error = detail::error_or_no_memory("completion failed");
   state_->use(std::move(error));
 }
 

@@ -11,6 +11,7 @@
 #include "heddle/engine.h"
 
 #include "engine/base/sync.h"
+#include "engine/failure.h"
 #include "engine/fork.h"
 
 namespace heddle::detail {
@@ -100,7 +101,7 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
   }
 
   /// An error that no variable carries.
-  virtual void report(OpError error) = 0;
+  virtual void report(FailurePtr failure) noexcept = 0;
 
   /// Waits for everything that was pushed and ends the threads. False, at once, if shutdown() had
   /// to abandon operations that still have not ended: the threads then live on.

@@ -1,13 +1,66 @@
 #include "engine/failure.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace heddle::detail {
+namespace {
 
-FailurePtr cancelled_by_group(std::uint64_t sequence, std::string_view name) {
-  return std::make_shared<Failure>(
-      Failure{sequence, std::nullopt, std::string(name.empty() ? "operation" : name)});
+/// What is left to say where there is no memory.
+struct LastResorts {
+  FailurePtr failed = std::make_shared<Failure>(
+      Failure{0, OpError("operation", 0, Device(), std::make_exception_ptr(std::bad_alloc()))});
+  FailurePtr cancelled_by_group =
+      std::make_shared<Failure>(Failure{0, std::nullopt, std::string("operation")});
+  FailurePtr cancelled_by_shutdown = std::make_shared<Failure>(Failure{0, std::nullopt});
+};
+
+/// Never destroyed: operations may end until the process does.
+const LastResorts& last_resorts() {
+  static const auto* const made = new LastResorts;
+  return *made;
+}
+
+/// What `make` gives, or `last_resort`.
+template <class Make>
+FailurePtr made_or(const FailurePtr& last_resort, Make&& make) noexcept {
+  try {
+    return make();
+  } catch (const std::bad_alloc&) {
+    return last_resort;
+  }
+}
+
+}  // namespace
+
+FailurePtr failed(std::uint64_t sequence, std::string_view name, Device device,
+                  std::exception_ptr error) noexcept {
+  return made_or(last_resorts().failed, [&] {
+    return std::make_shared<Failure>(
+        Failure{sequence, OpError(std::string(name), sequence, device, std::move(error))});
+  });
+}
+
+FailurePtr cancelled_by_group(std::uint64_t sequence, std::string_view name) noexcept {
+  return made_or(last_resorts().cancelled_by_group, [&] {
+    return std::make_shared<Failure>(
+        Failure{sequence, std::nullopt, std::string(name.empty() ? "operation" : name)});
+  });
+}
+
+FailurePtr cancelled_by_shutdown(std::uint64_t sequence) noexcept {
+  return made_or(last_resorts().cancelled_by_shutdown, [&] {
+    return std::make_shared<Failure>(Failure{sequence, std::nullopt});
+  });
+}
+
+std::exception_ptr error_or_no_memory(const char* text) noexcept {
+  try {
+    return std::make_exception_ptr(Error(text));
+  } catch (...) {
+    return std::current_exception();
+  }
 }
 
 void raise(const Failure& failure) {
@@ -27,13 +80,18 @@ const FailurePtr& earlier(const FailurePtr& a, const FailurePtr& b) {
   return b->sequence < a->sequence ? b : a;
 }
 
-void ErrorLog::add(FailurePtr error) {
+ErrorLog::ErrorLog() { static_cast<void>(last_resorts()); }
+
+void ErrorLog::add(FailurePtr error) noexcept {
   const std::lock_guard lock(mutex_);
   if (kept_.size() < kLimit) {
-    kept_.push_back(std::move(error));
-  } else {
-    ++omitted_;
+    try {
+      kept_.push_back(std::move(error));
+      return;
+    } catch (const std::bad_alloc&) {  // only counted, as what is too much
+    }
   }
+  ++omitted_;
 }
 
 void ErrorLog::mark_reported(const Failure& error) {
@@ -45,20 +103,18 @@ void ErrorLog::mark_reported(const Failure& error) {
 }
 
 void ErrorLog::raise_all() {
-  std::vector<FailurePtr> kept;
-  std::size_t omitted = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    kept.swap(kept_);
-    omitted = std::exchange(omitted_, 0);
-  }
-  if (kept.empty() && omitted == 0) return;
-  std::sort(kept.begin(), kept.end(),
+  std::vector<FailurePtr> told;  // outlives the lock: exceptions may do anything in the end
+  const std::lock_guard lock(mutex_);
+  if (kept_.empty() && omitted_ == 0) return;
+  std::sort(kept_.begin(), kept_.end(),
             [](const FailurePtr& a, const FailurePtr& b) { return a->sequence < b->sequence; });
   std::vector<OpError> errors;
-  errors.reserve(kept.size());
-  for (const FailurePtr& failure : kept) errors.push_back(*failure->error);
-  throw AggregateError(std::move(errors), omitted);
+  errors.reserve(kept_.size());
+  for (const FailurePtr& failure : kept_) errors.push_back(*failure->error);
+  const AggregateError error(std::move(errors), omitted_);  // from here on nothing needs memory
+  told.swap(kept_);
+  omitted_ = 0;
+  throw AggregateError(error);
 }
 
 }  // namespace heddle::detail

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <mutex>
-#include <vector>
 
 #include "engine/ledger.h"
 
@@ -21,14 +20,15 @@ class Ledger::Turn {
     // Else who waits and looks by itself would wake itself by that.
     const bool fewer = ledger_.limit_.pending() < pending_;
     const bool tells = fewer && ledger_.limit_.worth_telling();
-    if (ledger_.tracker_.has_dropped() && !ledger_.is_block_open_) {
-      // An exception may do anything when it is destroyed, as to push: not under the lock, and not
-      // by who has a block open.
-      const std::vector<FailurePtr> dropped = ledger_.tracker_.take_dropped();
+    // An exception may do anything when it is destroyed, as to push: not under the lock, and not
+    // by who has a block open.
+    while (ledger_.tracker_.has_dropped() && !ledger_.is_block_open_) {
+      FailurePtr dropped = ledger_.tracker_.take_dropped();
       ledger_.lock_.unlock();
-    } else {
-      ledger_.lock_.unlock();
+      dropped.reset();
+      ledger_.lock_.lock();
     }
+    ledger_.lock_.unlock();
     if (tells) ledger_.limit_.tell();
   }
   /// Until no block is open; lets go of the lock meanwhile.

@@ -89,7 +89,7 @@ FailurePtr PlainEngine::skip_reason(const PlainOperation& operation) const {
     first = cancelled_by_group(operation.sequence, operation.name);
   }
   if (first == nullptr && cancelling_.load()) {
-    first = std::make_shared<Failure>(Failure{operation.sequence, std::nullopt});
+    first = cancelled_by_shutdown(operation.sequence);
   }
   return first;
 }
@@ -129,8 +129,8 @@ PlainEngine::Called PlainEngine::call(PlainOperation& operation, bool skip,
     case AsyncState::Abandoned::kDropped:
       break;
     case AsyncState::Abandoned::kUsed:
-      report(OpError(operation.name, operation.sequence, operation.options.device,
-                     std::exchange(called.error, nullptr)));
+      report(failed(operation.sequence, operation.name, operation.options.device,
+                    std::exchange(called.error, nullptr)));
       break;
   }
   return called;
@@ -145,9 +145,7 @@ void PlainEngine::conclude(const PlainOperation& operation, FailurePtr skipped,
     if (poison->is_from_shutdown()) shutdown_cancelled_ = true;
   } else if (error != nullptr) {
     outcome = Outcome::kFailed;
-    poison = std::make_shared<Failure>(
-        Failure{operation.sequence,
-                OpError(operation.name, operation.sequence, operation.options.device, error)});
+    poison = failed(operation.sequence, operation.name, operation.options.device, error);
     errors_.add(poison);
   }
   for (const Var& var : operation.reads) keep_beyond_lock(VarRef(var).state()->poison);
@@ -197,11 +195,6 @@ void PlainEngine::raise_poison(const FailurePtr& poison) {
 void PlainEngine::raise_all(bool shutdown_cancelled) {
   errors_.raise_all();
   if (shutdown_cancelled) throw_cancelled();
-}
-
-void PlainEngine::report(OpError error) {
-  const std::uint64_t sequence = error.sequence();
-  errors_.add(std::make_shared<Failure>(Failure{sequence, std::move(error)}));
 }
 
 }  // namespace heddle::detail

@@ -45,7 +45,7 @@ class PlainEngine : public EngineCore {
  public:
   bool stop_requested() const override { return cancelling_.load(); }
   std::vector<OpRecord> trace() const override { return trace_.records(); }
-  void report(OpError error) override;
+  void report(FailurePtr failure) noexcept override { errors_.add(std::move(failure)); }
 
  protected:
   /// How running a callable ended.

@@ -142,11 +142,7 @@ RecordedProgram::~RecordedProgram() {
 void RecordedProgram::report(const RecordedOp& op, std::exception_ptr error) noexcept {
   const OperationScope* const inside = OperationScope::of(*engine_);
   const std::uint64_t sequence = inside != nullptr ? inside->sequence() : 0;
-  try {
-    engine_->report(OpError(op.name.empty() ? "operation" : op.name, sequence, op.options.device,
-                            std::move(error)));
-  } catch (...) {  // without memory for it
-  }
+  engine_->report(failed(sequence, op.name, op.options.device, std::move(error)));
 }
 
 ProgramRun::ProgramRun(RecordedProgram& program)

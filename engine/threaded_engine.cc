@@ -239,11 +239,6 @@ std::string ThreadedEngine::describe_pending() {
   return stall_report_.text();
 }
 
-void ThreadedEngine::report(OpError error) {
-  const std::uint64_t sequence = error.sequence();
-  errors_.add(std::make_shared<Failure>(Failure{sequence, std::move(error)}));
-}
-
 ShutdownReport ThreadedEngine::shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) {
   if (mode == ShutdownMode::kCancel) modes_.fetch_or(kCancelling);
   ledger_.limit().stop();

@@ -44,7 +44,7 @@ class ThreadedEngine final : public EngineCore {
   bool stop_requested() const override { return (modes_.load() & kCancelling) != 0; }
   std::vector<OpRecord> trace() const override { return trace_.records(); }
   bool retry_while_others_end(const std::function<bool()>& attempt) const override;
-  void report(OpError error) override;
+  void report(FailurePtr failure) noexcept override { errors_.add(std::move(failure)); }
   bool close() override;
   void finish_at_exit(std::chrono::milliseconds limit) override;
 
@@ -93,11 +93,12 @@ class ThreadedEngine final : public EngineCore {
   /// True if `op` is to be skipped.
   bool must_skip(Operation& op, RunContext& context);
   /// Decides how `op` has ended and what it leaves in its variables.
-  void settle(Operation& op);
-  void settle_unusual(Operation& op);
+  void settle(Operation& op) noexcept;
+  void settle_unusual(Operation& op) noexcept;
   /// Settles and ends `op`, which is gone then.
   void finish(Operation& op, ReadyList& ready);
-  void keep_record(const Operation& op);
+  /// Without memory it leaves none.
+  void keep_record(const Operation& op) noexcept;
   ShutdownReport ended();
   std::size_t pending() { return ended().abandoned; }
   Watchdog::Progress progress();

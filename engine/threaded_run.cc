@@ -1,5 +1,6 @@
 // How a ThreadedEngine runs an operation, and how the operation ends.
 
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -17,10 +18,11 @@ namespace {
   while (true) pause();
 }
 
-/// `then` follows a call that returns.
-template <class Then>
-void call(Operation& op, RunContext& context, Then&& then) {
+/// `before` comes first, and `then` follows a call that returns.
+template <class Before, class Then>
+void call(Operation& op, RunContext& context, Before&& before, Then&& then) {
   try {
+    before();
     if (op.task) op.task(context);
     then();
   } catch (...) {
@@ -50,7 +52,7 @@ std::vector<AccessCheck::Declared> declared_by(const Operation& op) {
 FailurePtr cancellation(const Operation& op) {
   if (op.has(Operation::kGroupCancelled)) return cancelled_by_group(op.sequence, op.name());
   if (!op.has(Operation::kCancelled)) return nullptr;
-  return std::make_shared<Failure>(Failure{op.sequence, std::nullopt});
+  return cancelled_by_shutdown(op.sequence);
 }
 
 /// What was thrown, or what the Completion failed with; null if it succeeded.
@@ -89,7 +91,8 @@ void ThreadedEngine::execute(Operation& op) {
   op.phase.store(Operation::Phase::kRunning, std::memory_order_relaxed);
   RunContext context{op.device, op.lane, op.sequence, this};
   if (op.is_plain() && modes_.load(std::memory_order_relaxed) == 0) {
-    call(op, context, [] {});
+    call(
+        op, context, [] {}, [] {});
     destroy_callable(op);
   } else {
     execute_unusual(op, context, scope);
@@ -108,8 +111,10 @@ void ThreadedEngine::execute_unusual(Operation& op, RunContext& context, Operati
     return;
   }
   if (!skip) {
-    if (is_on(kChecking)) scope.begin_check(declared_by(op));
-    call(op, context, [&scope] { scope.end_check(); });
+    const auto begin_check = [&] {
+      if (is_on(kChecking)) scope.begin_check(declared_by(op));
+    };
+    call(op, context, begin_check, [&scope] { scope.end_check(); });
     scope.drop_check();
   } else if (is_async) {
     op.extras->parts.store(1, std::memory_order_relaxed);
@@ -149,8 +154,7 @@ void ThreadedEngine::call_async(Operation& op, RunContext& context, OperationSco
     case AsyncState::Abandoned::kDropped:
       break;
     case AsyncState::Abandoned::kUsed:
-      report(OpError(std::string(op.name()), op.sequence, op.device,
-                     std::exchange(op.thrown, nullptr)));
+      report(failed(op.sequence, op.name(), op.device, std::exchange(op.thrown, nullptr)));
       op.clear(Operation::kThrew);
       break;
   }
@@ -173,17 +177,17 @@ void ThreadedEngine::finish(Operation& op, ReadyList& ready) {
   ledger_.end(op, ready);
 }
 
-void ThreadedEngine::settle(Operation& op) {
+void ThreadedEngine::settle(Operation& op) noexcept {
   op.phase.store(Operation::Phase::kReturned, std::memory_order_relaxed);
   op.outcome = Outcome::kCompleted;
   if (!op.is_plain()) settle_unusual(op);
   if (tracing()) keep_record(op);
 }
 
-void ThreadedEngine::settle_unusual(Operation& op) {
+void ThreadedEngine::settle_unusual(Operation& op) noexcept {
   // Of a stream's operation only now is it final.
   if (op.is(Operation::kOnStream)) op.meet(ledger_.inherited(op));
-  const std::exception_ptr error = take_error(op);
+  std::exception_ptr error = take_error(op);
   if (op.is(Operation::kCancellable)) op.extras->cancel = {};
   if (op.failure == nullptr) op.failure = cancellation(op);
   if (op.failure != nullptr) {
@@ -191,19 +195,17 @@ void ThreadedEngine::settle_unusual(Operation& op) {
     if (op.failure->is_from_shutdown()) modes_.fetch_or(kHasCancelled);
   } else if (error != nullptr) {
     op.outcome = Outcome::kFailed;
-    op.failure = std::make_shared<Failure>(
-        Failure{op.sequence, OpError(std::string(op.name()), op.sequence, op.device, error)});
+    op.failure = failed(op.sequence, op.name(), op.device, std::move(error));
     errors_.add(op.failure);
   }
 }
 
-void ThreadedEngine::keep_record(const Operation& op) {
+void ThreadedEngine::keep_record(const Operation& op) noexcept try {
   OperationExtras& times = *op.extras;
   const std::int64_t done = now_ns();
   const auto or_done = [done](std::int64_t time) { return time != 0 ? time : done; };
   OpRecord record;
   record.sequence = op.sequence;
-  record.name = op.name();
   record.device = op.device;
   record.lane = op.lane;
   record.outcome = op.outcome;
@@ -213,7 +215,9 @@ void ThreadedEngine::keep_record(const Operation& op) {
   record.issued = times.issued_at != 0 ? times.issued_at : record.started;
   record.done = done;
   times.ready_at = times.issued_at = times.started_at = 0;
+  record.name = op.name();
   trace_.add(std::move(record));
+} catch (const std::bad_alloc&) {
 }
 
 }  // namespace heddle::detail

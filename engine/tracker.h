@@ -76,9 +76,9 @@ class Tracker {
   void stop_waiters();
 
   /// Keeps what is not needed any more until the caller can destroy it without the lock.
-  void drop(FailurePtr failure) { dropped_.push_back(std::move(failure)); }
+  void drop(FailurePtr failure) noexcept { dropped_.add(std::move(failure)); }
   bool has_dropped() const { return !dropped_.empty(); }
-  std::vector<FailurePtr> take_dropped() { return std::exchange(dropped_, {}); }
+  FailurePtr take_dropped() noexcept { return dropped_.take(); }
 
  private:
   void unblock(Operation& op, ReadyList& ready) const;
@@ -87,7 +87,7 @@ class Tracker {
   void end_of(VarState& var, const Access& access);
 
   std::vector<VarState*> watched_;  ///< those with waiters
-  std::vector<FailurePtr> dropped_;
+  DroppedFailures dropped_;
   base::Atomic<bool> has_failed_{false};  ///< something has; else no variable is poisoned
 };
 

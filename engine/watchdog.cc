@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <new>
 #include <sstream>
 #include <utility>
 
@@ -41,21 +42,24 @@ void Watchdog::watch() {
   std::unique_lock lock(mutex_);
   while (!stopping_changed_.wait_for(lock, pause, [this] { return stopping_; })) {
     lock.unlock();
-    const Progress progress = look_();
-    const Clock::time_point now = Clock::now();
-    if (progress.ended != ended || progress.pending == 0) {
-      ended = progress.ended;
-      last_end = now;
-      reported = false;
-    } else if (!reported && now - last_end >= limit_) {
-      reported = true;
-      std::ostringstream text;
-      text << "heddle: nothing has ended for "
-           << std::chrono::duration<double>(now - last_end).count() << " s, and "
-           << progress.pending << (progress.pending == 1 ? " operation is" : " operations are")
-           << " pending:\n"
-           << describe_();
-      std::fputs(text.str().c_str(), stderr);
+    try {
+      const Progress progress = look_();
+      const Clock::time_point now = Clock::now();
+      if (progress.ended != ended || progress.pending == 0) {
+        ended = progress.ended;
+        last_end = now;
+        reported = false;
+      } else if (!reported && now - last_end >= limit_) {
+        std::ostringstream text;
+        text << "heddle: nothing has ended for "
+             << std::chrono::duration<double>(now - last_end).count() << " s, and "
+             << progress.pending << (progress.pending == 1 ? " operation is" : " operations are")
+             << " pending:\n"
+             << describe_();
+        std::fputs(text.str().c_str(), stderr);
+        reported = true;
+      }
+    } catch (const std::bad_alloc&) {  // there may be memory at the next look
     }
     lock.lock();
   }

@@ -26,7 +26,8 @@ class OpError : public Error {
 
   /// The name given at push, or "operation" if there was none.
   const std::string& op_name() const;
-  /// The number that push returned for the operation.
+  /// The number that push returned for the operation. 0 if there was no memory to keep that: then
+  /// name and cause do not tell anything either.
   std::uint64_t sequence() const;
   Device device() const;
   /// What was thrown; never null.
