@@ -1,0 +1,89 @@
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <system_error>
+
+#include <catch2/catch.hpp>
+#include <malloc.h>
+
+#include "heddle/engine.h"
+
+#include "tests/faults/failing_threads.h"
+#include "tests/faults/runs.h"
+#include "tests/support/watchdog.h"
+
+// A thread that cannot be created. Threads are made by the first push that needs them: it throws
+// std::system_error, and leaves no thread behind.
+
+namespace heddle::faults {
+namespace {
+
+constexpr Lane kLanes[] = {Lane::kCompute, Lane::kCopyIn, Lane::kCopyOut, Lane::kComm,
+                           Lane::kBlocking};
+
+EngineOptions options_of(std::uint64_t seed) {
+  EngineOptions options;
+  options.kind = seed % 2 == 0 ? EngineKind::kThreaded : EngineKind::kPooled;
+  options.cpu_workers = static_cast<int>(1 + seed % 7);
+  return options;
+}
+
+/// Pushes to a random lane. False if there was no thread for it.
+bool push(Engine& engine, const Var& var, Lane lane, std::atomic<int>& ran) {
+  try {
+    engine.push([&ran] { ++ran; }, {}, {var}, {.lane = lane});
+    return true;
+  } catch (const std::system_error& error) {
+    CHECK(error.code() == std::errc::resource_unavailable_try_again);
+    return false;
+  }
+}
+
+/// Uses an engine while threads cannot be created from the `first`-th on, and then while they can.
+void run_without_threads(std::uint64_t seed, Tally& tally) {
+  Random random(seed);
+  std::atomic<int> ran{0};
+  int pushed = 0;
+  std::optional<Engine> engine;
+  Var x;
+  {
+    const FailingThreads failing(1 + random.below(12));
+    engine.emplace(options_of(seed));
+    x = engine->new_variable();
+    for (int i = 0; i < 10; ++i) {
+      const int refused = failing.refused();
+      const bool is_pushed = push(*engine, x, kLanes[random.below(5)], ran);
+      CHECK(is_pushed == (failing.refused() == refused));
+      if (is_pushed) ++pushed;
+      tally.add(is_pushed ? "pushes" : "pushes that threw");
+    }
+  }
+  CHECK_NOTHROW(engine->wait_for_all());
+  CHECK(ran == pushed);
+  for (const Lane lane : kLanes) pushed += push(*engine, x, lane, ran) ? 1 : 0;
+  const ShutdownReport report = engine->shutdown();
+  CHECK(report.completed == static_cast<std::uint64_t>(pushed));
+  CHECK(ran == pushed);
+  tally.add_run();
+}
+
+/// Bytes that are allocated; 0 under a sanitizer, which looks for leaks itself.
+std::size_t allocated() { return mallinfo2().uordblks; }
+
+TEST_CASE("an engine without threads refuses to push and leaves neither threads nor memory") {
+  Tally tally("2 the creation of threads fails");
+  const int threads = thread_count();
+  const int count = runs(200);
+  std::size_t before = 0;
+  for (int seed = 0; seed < count; ++seed) {
+    INFO("seed " << seed);
+    support::watchdog::progress();
+    if (seed == count / 2) before = allocated();  // what is kept for ever is there by now
+    run_without_threads(static_cast<std::uint64_t>(seed), tally);
+    CHECK(threads_fall_to(threads));
+  }
+  CHECK(allocated() < before + 128 * 1024);
+}
+
+}  // namespace
+}  // namespace heddle::faults
