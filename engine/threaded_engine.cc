@@ -242,10 +242,15 @@ std::string ThreadedEngine::describe_pending() {
 ShutdownReport ThreadedEngine::shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) {
   if (mode == ShutdownMode::kCancel) modes_.fetch_or(kCancelling);
   ledger_.limit().stop();
-  if (!ledger_.limit().wait_until_empty(deadline_in(deadline), [this] { return pending(); })) {
-    abandoned_.store(true);
-    ledger_.stop_waiters();
-  }
+  // Deletions may come later: what has ended is counted when nothing is pending, in one look.
+  ShutdownReport report;
+  const auto look = [&] {
+    report = ended();
+    return static_cast<std::size_t>(report.abandoned);
+  };
+  if (ledger_.limit().wait_until_empty(deadline_in(deadline), look)) return report;
+  abandoned_.store(true);
+  ledger_.stop_waiters();
   return ended();
 }
 
