@@ -264,8 +264,14 @@ ShutdownReport Ledger::ended(ReadyList& ready) {
   report.completed = count(Outcome::kCompleted);
   report.failed = count(Outcome::kFailed) + count(Outcome::kSkipped);
   report.cancelled = count(Outcome::kCancelled);
-  report.abandoned = limit_.pending();
+  report.abandoned = last_sequence_ - report.completed - report.failed - report.cancelled;
   return report;
+}
+
+std::size_t Ledger::pending(ReadyList& ready) {
+  const Turn turn(*this);
+  collect_locked(ready);
+  return limit_.pending();
 }
 
 std::uint64_t Ledger::version(VarState* var, ReadyList& ready) {

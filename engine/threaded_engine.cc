@@ -227,6 +227,11 @@ ShutdownReport ThreadedEngine::ended() {
   return ledger_.ended(ready.list);
 }
 
+std::size_t ThreadedEngine::pending() {
+  Ready ready(*this);
+  return ledger_.pending(ready.list);
+}
+
 Watchdog::Progress ThreadedEngine::progress() {
   const ShutdownReport report = ended();
   ledger_.visit_pending([this](const Operation& op) { stall_report_.look(op); });
@@ -242,11 +247,11 @@ std::string ThreadedEngine::describe_pending() {
 ShutdownReport ThreadedEngine::shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) {
   if (mode == ShutdownMode::kCancel) modes_.fetch_or(kCancelling);
   ledger_.limit().stop();
-  // Deletions may come later: what has ended is counted when nothing is pending, in one look.
+  // Deletions may come later: what has ended is counted before nothing is found to be pending.
   ShutdownReport report;
   const auto look = [&] {
     report = ended();
-    return static_cast<std::size_t>(report.abandoned);
+    return report.abandoned != 0 ? static_cast<std::size_t>(report.abandoned) : pending();
   };
   if (ledger_.limit().wait_until_empty(deadline_in(deadline), look)) return report;
   abandoned_.store(true);

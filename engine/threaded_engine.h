@@ -100,7 +100,7 @@ class ThreadedEngine final : public EngineCore {
   /// Without memory it leaves none.
   void keep_record(const Operation& op) noexcept;
   ShutdownReport ended();
-  std::size_t pending() { return ended().abandoned; }
+  std::size_t pending();
   Watchdog::Progress progress();
   std::string describe_pending();
 
