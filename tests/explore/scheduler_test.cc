@@ -171,24 +171,26 @@ TEST_CASE("a wait with a deadline ends at it") {
         }) == 0);
 }
 
+/// True if what is caught is thrown again where another thread may have thrown and caught since.
+bool throws_the_same_again(int number) {
+  Atomic<int> step{0};
+  try {
+    try {
+      throw number;
+    } catch (int) {
+      step.store(1);
+      throw;
+    }
+  } catch (int again) {
+    return again == number;
+  }
+}
+
 TEST_CASE("exceptions of threads that are interrupted do not mix") {
   CHECK(count([] {
-          const auto throw_and_look = [](int number) {
-            Atomic<int> step{0};
-            try {
-              throw number;
-            } catch (int caught) {
-              step.store(1);  // another thread may throw and catch here
-              try {
-                throw;
-              } catch (int again) {
-                return caught == number && again == number;
-              }
-            }
-          };
           bool right = false;
-          Thread other = base::start_thread("other", [&] { right = throw_and_look(1); });
-          const bool mine = throw_and_look(2);
+          Thread other = base::start_thread("other", [&] { right = throws_the_same_again(1); });
+          const bool mine = throws_the_same_again(2);
           other.join();
           return !right || !mine;
         }) == 0);

@@ -124,11 +124,13 @@ class Mutex {
 
 /// A clock that only the schedule moves.
 struct Clock {
+  // NOLINTBEGIN(readability-identifier-naming): as std::chrono asks of clocks
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
   using period = duration::period;
   using time_point = std::chrono::time_point<Clock>;
   static constexpr bool is_steady = true;
+  // NOLINTEND(readability-identifier-naming)
 
   static time_point now() {
     const Scheduler* const scheduler = Scheduler::current();
