@@ -256,7 +256,7 @@ void Ledger::stop_waiters() {
   generations_.stop();
 }
 
-ShutdownReport Ledger::ended(ReadyList& ready) {
+Ledger::Ended Ledger::ended(ReadyList& ready) {
   const Turn turn(*this);
   collect_locked(ready);
   const auto count = [this](Outcome outcome) { return ended_[static_cast<std::size_t>(outcome)]; };
@@ -265,13 +265,7 @@ ShutdownReport Ledger::ended(ReadyList& ready) {
   report.failed = count(Outcome::kFailed) + count(Outcome::kSkipped);
   report.cancelled = count(Outcome::kCancelled);
   report.abandoned = last_sequence_ - report.completed - report.failed - report.cancelled;
-  return report;
-}
-
-std::size_t Ledger::pending(ReadyList& ready) {
-  const Turn turn(*this);
-  collect_locked(ready);
-  return limit_.pending();
+  return {report, limit_.pending()};
 }
 
 std::uint64_t Ledger::version(VarState* var, ReadyList& ready) {

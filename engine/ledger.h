@@ -159,10 +159,13 @@ class Ledger {
       }
     }
   }
-  /// How the operations have ended so far; those that have not count as abandoned.
-  ShutdownReport ended(ReadyList& ready);
-  /// Places that are taken: also for what is about to be pushed, or has ended and keeps its place.
-  std::size_t pending(ReadyList& ready);
+  struct Ended {
+    ShutdownReport report;  ///< what has not ended counts as abandoned
+    /// That are taken: also for what is about to be pushed, or has ended and keeps its place.
+    std::size_t places = 0;
+  };
+  /// How the operations have ended so far.
+  Ended ended(ReadyList& ready);
 
   std::uint64_t version(VarState* var, ReadyList& ready);
   std::string describe_writer(VarState* var, ReadyList& ready);

@@ -222,18 +222,13 @@ std::string ThreadedEngine::describe_writer(VarState* var) const {
   return ledger_.describe_writer(var, ready.list);
 }
 
-ShutdownReport ThreadedEngine::ended() {
+Ledger::Ended ThreadedEngine::ended() {
   Ready ready(*this);
   return ledger_.ended(ready.list);
 }
 
-std::size_t ThreadedEngine::pending() {
-  Ready ready(*this);
-  return ledger_.pending(ready.list);
-}
-
 Watchdog::Progress ThreadedEngine::progress() {
-  const ShutdownReport report = ended();
+  const ShutdownReport report = ended().report;
   ledger_.visit_pending([this](const Operation& op) { stall_report_.look(op); });
   stall_report_.end_look();
   return {report.completed + report.failed + report.cancelled, report.abandoned};
@@ -247,16 +242,16 @@ std::string ThreadedEngine::describe_pending() {
 ShutdownReport ThreadedEngine::shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) {
   if (mode == ShutdownMode::kCancel) modes_.fetch_or(kCancelling);
   ledger_.limit().stop();
-  // Deletions may come later: what has ended is counted before nothing is found to be pending.
-  ShutdownReport report;
+  // The report is that of the look which finds nothing pending: deletions may come later.
+  Ledger::Ended last;
   const auto look = [&] {
-    report = ended();
-    return report.abandoned != 0 ? static_cast<std::size_t>(report.abandoned) : pending();
+    last = ended();
+    return last.places;
   };
-  if (ledger_.limit().wait_until_empty(deadline_in(deadline), look)) return report;
+  if (ledger_.limit().wait_until_empty(deadline_in(deadline), look)) return last.report;
   abandoned_.store(true);
   ledger_.stop_waiters();
-  return ended();
+  return ended().report;
 }
 
 bool ThreadedEngine::close() {

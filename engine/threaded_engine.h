@@ -99,8 +99,8 @@ class ThreadedEngine final : public EngineCore {
   void finish(Operation& op, ReadyList& ready);
   /// Without memory it leaves none.
   void keep_record(const Operation& op) noexcept;
-  ShutdownReport ended();
-  std::size_t pending();
+  Ledger::Ended ended();
+  std::size_t pending() { return ended().places; }
   Watchdog::Progress progress();
   std::string describe_pending();
 

@@ -194,8 +194,8 @@ TEST_CASE("a shutdown while others run recordings loses nothing") {
   std::atomic<std::uint64_t> pushed{0};
   ShutdownReport report;
   {
-    std::vector<std::jthread> threads;
     Counter going;
+    std::vector<std::jthread> threads;
     for (int t = 0; t < 2; ++t) {
       threads.emplace_back([&] {
         const Recording recording = engine.record([&] {

@@ -111,8 +111,8 @@ TEST_CASE("waiters for cancelled operations get EngineStopped") {
   started->wait();
   std::atomic<int> stopped{0};
   {
-    std::vector<std::jthread> waiters;
     Counter waiting;
+    std::vector<std::jthread> waiters;
     for (int i = 0; i < 4; ++i) {
       waiters.emplace_back([&, i] {
         waiting.add();
