@@ -24,9 +24,10 @@ namespace heddle::detail {
 ///  - known_taken_ is an older value of taken_.
 ///  - put_ and taken_ are sequentially consistent, and who puts reads taken_ after it has raised
 ///    put_: who takes the nodes before and then finds the inbox empty makes is_first() true.
-class Inbox {
+template <std::size_t kPlaces>
+class BasicInbox {
  public:
-  static constexpr std::size_t kSize = 256;
+  static constexpr std::size_t kSize = kPlaces;
   static constexpr std::size_t kFull = static_cast<std::size_t>(-1);
 
   /// The number of the node's place, or kFull and nothing is done.
@@ -79,5 +80,7 @@ class Inbox {
   alignas(64) base::Atomic<std::size_t> taken_{0};
   alignas(64) std::array<base::Atomic<std::uintptr_t>, kSize> places_{};
 };
+
+using Inbox = BasicInbox<256>;
 
 }  // namespace heddle::detail

@@ -18,9 +18,10 @@ namespace heddle::detail {
 ///  - places_[i % kSize] holds an operation for every i from taken_ to posted_ - 1, at most kSize.
 ///  - posted_ is sequentially consistent: who makes a mark that is so too, and then misses an
 ///    operation in take_all(), has the mark seen by who posts that operation and then looks for it.
-class alignas(64) Mailbox {
+template <std::size_t kPlaces>
+class alignas(64) BasicMailbox {
  public:
-  static constexpr std::size_t kSize = 512;
+  static constexpr std::size_t kSize = kPlaces;
 
   bool full() {
     const std::size_t posted = posted_.load(std::memory_order_relaxed);
@@ -78,5 +79,7 @@ class alignas(64) Mailbox {
   std::array<Operation*, kSize> places_{};
   alignas(64) base::Atomic<std::size_t> taken_{0};
 };
+
+using Mailbox = BasicMailbox<512>;
 
 }  // namespace heddle::detail

@@ -16,7 +16,7 @@ build_packages=(
   zlib1g-dev
 )
 bench_packages=(libstarpu-dev libtbb-dev pkg-config)
-ci_packages=(clang clang-format clang-tidy valgrind)
+ci_packages=(clang clang-format clang-tidy relacy-dev valgrind)
 
 fail() {
   echo "install_packages.sh: $*" >&2
