@@ -1,12 +1,12 @@
 #include "engine/base/block_cache.h"
 
 #include <array>
-#include <atomic>
 #include <cstdlib>
 #include <new>
 #include <utility>
 
 #include "engine/base/asan.h"
+#include "engine/base/depot.h"
 
 namespace heddle::base {
 namespace {
@@ -29,36 +29,12 @@ struct Magazine {
   Magazine* next = nullptr;
 };
 
-/// Magazines of one size of block that threads have filled for others.
-///
-/// Thread safety: every member may be called from any thread. They leave all at once, so none can
-/// come back while somebody takes it for the top.
-class Depot {
- public:
-  /// Adds `first` and what is linked behind it.
-  void put(Magazine& first) {
-    Magazine* last = &first;
-    while (last->next != nullptr) last = last->next;
-    Magazine* top = top_.load(std::memory_order_relaxed);
-    do {
-      last->next = top;
-    } while (!top_.compare_exchange_weak(top, &first, std::memory_order_release,
-                                         std::memory_order_relaxed));
-  }
-
-  /// All, linked, or null if there are none.
-  Magazine* take_all() {
-    if (top_.load(std::memory_order_relaxed) == nullptr) return nullptr;
-    return top_.exchange(nullptr, std::memory_order_acquire);
-  }
-
- private:
-  std::atomic<Magazine*> top_{nullptr};
-};
+/// Those of one size of block that threads have filled for others.
+using Magazines = Depot<Magazine>;
 
 /// Never destroyed: blocks are given back until the process ends.
-std::array<Depot, kClasses>& depots() {
-  static auto* const depots = new std::array<Depot, kClasses>;
+std::array<Magazines, kClasses>& depots() {
+  static auto* const depots = new std::array<Magazines, kClasses>;
   return *depots;
 }
 

@@ -1,0 +1,30 @@
+#include "tests/relacy/stub_engine.h"
+
+#include "engine/ledger.h"
+#include "engine/operation_scope.h"
+
+// In the place of what the parts under test seldom call, and what would bring much else along.
+
+namespace heddle {
+
+std::string Device::str() const { return "cpu(0)"; }
+
+namespace detail {
+
+EngineCore::EngineCore(const EngineOptions& options)
+    : id_(relacy::StubEngine::kId), process_(0), options_(options) {}
+
+Var EngineCore::handle(VarState* state) {
+  retain(state);
+  return Var(state);
+}
+
+bool in_forked_child(ProcessMark /*made_in*/) { return false; }
+void check_process(ProcessMark /*made_in*/) {}
+
+const OperationScope* OperationScope::of(const EngineCore& /*engine*/) noexcept { return nullptr; }
+
+void Ledger::wait_for_block() {}  // no test opens one
+
+}  // namespace detail
+}  // namespace heddle
