@@ -20,11 +20,11 @@ void call_before_free(BeforeFree before_free) { g_before_free = before_free; }
 
 namespace base {
 
-void* allocate_block(std::size_t bytes) { return ::operator new(bytes, std::align_val_t{64}); }
+void* allocate_block(std::size_t bytes) { return ::operator new (bytes, std::align_val_t{64}); }
 
 void deallocate_block(void* block, std::size_t /*bytes*/) noexcept {
   if (relacy::g_before_free != nullptr) relacy::g_before_free();
-  ::operator delete(block, std::align_val_t{64});
+  ::operator delete (block, std::align_val_t{64});
 }
 
 }  // namespace base

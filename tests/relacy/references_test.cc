@@ -72,10 +72,10 @@ TEST_CASE("references: who sees that a group is cancelled sees what was written 
 TEST_CASE("references: every weaker order is found") {
   require_weaker_found<Holders>("engine/var_state.cc", 20'000);
   // Relacy does not take the end of an atomic for a use of it, and there is nothing else to race.
-  require_weaker_found<Cancelling>("engine/cancel.cc", 20'000,
-                                   {"release: update acq_rel -> acquire",
-                                    "release: update acq_rel -> release",
-                                    "release: update acq_rel -> relaxed"});
+  require_weaker_found<Cancelling>(
+      "engine/cancel.cc", 20'000,
+      {"release: update acq_rel -> acquire", "release: update acq_rel -> release",
+       "release: update acq_rel -> relaxed"});
 }
 
 }  // namespace heddle::relacy

@@ -1,0 +1,279 @@
+#include <array>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "engine/base/spin_lock.h"
+#include "engine/inbox.h"
+#include "tests/relacy/simulate.h"
+
+namespace heddle::relacy {
+namespace {
+
+using detail::ReadyNode;
+using Inbox = detail::BasicInbox<2>;
+
+/// How WorkerPool's workers fall asleep and are woken: the functions have the names, the atomic
+/// operations and the orders of WorkerPool's. What is left out: batches, spins, and naps.
+class Pool {
+ public:
+  void put(ReadyNode& node) {
+    const std::size_t number = inbox_.put(node);
+    bool wakes = false;
+    if (number == Inbox::kFull) {
+      const std::lock_guard lock(mutex_);
+      empty_inbox();
+      queue_.push_back(&node);
+      wakes = claim_sleeper();
+    }
+    if (number != Inbox::kFull && sleeping_.load() != 0 && inbox_.is_first(number)) {
+      const std::lock_guard lock(mutex_);
+      wakes = claim_sleeper();
+    }
+    if (wakes) wakes_.notify_one();
+  }
+
+  /// Null once the pool is being stopped.
+  ReadyNode* search() {
+    std::unique_lock lock(mutex_);
+    bool searching = false;
+    bool has_spun = false;
+    for (;;) {
+      ReadyNode* const node = take();
+      if (node != nullptr || stopping_.load()) {
+        if (searching) searching_.fetch_sub(1);
+        const bool wakes = claim_sleeper();
+        lock.unlock();
+        if (wakes) wakes_.notify_one();
+        return node;
+      }
+      if (has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);
+      if (!has_spun) {
+        if (!std::exchange(searching, true)) searching_.fetch_add(1);
+        lock.unlock();
+        has_spun = true;
+        lock.lock();
+        continue;
+      }
+      sleeping_.fetch_add(1);
+      if (std::exchange(searching, false)) searching_.fetch_sub(1);
+      if (!inbox_.empty()) {
+        sleeping_.fetch_sub(1);
+        lock.unlock();
+        base::yield();
+        lock.lock();
+        continue;
+      }
+      sleep(lock);
+      searching = !stopping_.load();
+      has_spun = false;
+    }
+  }
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_.store(true);
+      wakes_.fetch_add(1);
+    }
+    wakes_.notify_all();
+  }
+
+ private:
+  void empty_inbox() {
+    inbox_.take_all([this](ReadyNode& node) { queue_.push_back(&node); });
+  }
+
+  ReadyNode* take() {
+    empty_inbox();
+    if (queue_.empty()) return nullptr;
+    ReadyNode* const node = queue_.front();
+    queue_.erase(queue_.begin());
+    return node;
+  }
+
+  bool claim_sleeper() {
+    const bool has_queue = !queue_.empty();
+    if (has_queue_.load(std::memory_order_relaxed) != has_queue) has_queue_.store(has_queue);
+    const std::uint32_t sleeping = sleeping_.load();
+    if (sleeping == 0 || searching_.load() != 0 || !(!inbox_.empty() || has_queue_.load())) {
+      return false;
+    }
+    sleeping_.fetch_sub(1);
+    searching_.fetch_add(1);
+    woken_.fetch_add(1);
+    wakes_.fetch_add(1);
+    return true;
+  }
+
+  void sleep(std::unique_lock<base::SpinLock>& lock) {
+    while (woken_.load() == 0) {
+      if (stopping_.load()) return;
+      const std::uint32_t seen = wakes_.load();
+      lock.unlock();
+      wakes_.wait(seen);
+      lock.lock();
+    }
+    woken_.fetch_sub(1);
+  }
+
+  Inbox inbox_;
+  base::SpinLock mutex_;
+  std::vector<ReadyNode*> queue_;
+  base::Atomic<bool> has_queue_{false};
+  base::Atomic<bool> stopping_{false};
+  base::Atomic<std::uint32_t> searching_{0};
+  base::Atomic<std::uint32_t> woken_{0};
+  base::Atomic<std::uint32_t> wakes_{0};
+  base::Atomic<std::uint32_t> sleeping_{0};
+};
+
+struct Node : ReadyNode {
+  Plain<int> written{0};
+};
+
+/// Threads that put some nodes each, and workers that run them all. With `kMeet`, who runs one
+/// waits until all workers do, as operations that need each other may: so each node needs a worker.
+template <int kPutters, int kNodes, int kWorkers, bool kMeet = false>
+struct Working : rl::test_suite<Working<kPutters, kNodes, kWorkers, kMeet>, kPutters + kWorkers> {
+  static constexpr int kAll = kPutters * kNodes;
+
+  struct State {
+    Pool pool;
+    std::array<std::array<Node, kNodes>, kPutters> nodes;
+    base::Atomic<int> left{kAll};
+  };
+  std::unique_ptr<State> state = std::make_unique<State>();
+
+  void thread(unsigned index) {
+    if (index >= kPutters) return work();
+    for (Node& node : state->nodes[index]) {
+      node.written = 1;
+      state->pool.put(node);
+    }
+  }
+  void work() {
+    while (auto* const node = static_cast<Node*>(state->pool.search())) {
+      check(node->written == 1, "not all that the putter wrote is there");
+      const int left = state->left.fetch_sub(1) - 1;
+      if (left == 0) {
+        state->left.notify_all();
+        state->pool.stop();
+      } else if (kMeet) {
+        for (int now = left; now != 0; now = state->left.load()) state->left.wait(now);
+      }
+    }
+  }
+};
+
+/// The last steps of WorkerPool::sleep(), and those of claim_sleeper() and wake().
+struct Waking : rl::test_suite<Waking, 2> {
+  base::SpinLock mutex;
+  base::Atomic<std::uint32_t> woken{0};
+  base::Atomic<std::uint32_t> wakes{0};
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      {
+        const std::lock_guard lock(mutex);
+        woken.fetch_add(1);
+        wakes.fetch_add(1);
+      }
+      wakes.notify_one();
+    } else {
+      std::unique_lock lock(mutex);
+      while (woken.load() == 0) {
+        const std::uint32_t seen = wakes.load();
+        lock.unlock();
+        wakes.wait(seen);
+        lock.lock();
+      }
+    }
+  }
+};
+
+/// How an end that somebody waits for is deferred while every worker is busy: see may_defer(),
+/// collect_deferred(), next() and search() of WorkerPool. The first worker defers the end of one
+/// operation, if it may, and its next one goes on until that end is taken note of; the second runs
+/// short ones and then searches. The post is Mailbox's and the lock the Ledger's.
+struct Deferring : rl::test_suite<Deferring, 2> {
+  base::Atomic<std::int64_t> deferred_since{0};
+  base::Atomic<std::uint32_t> searching{0};
+  base::Atomic<std::uint32_t> sleeping{0};
+  base::Atomic<std::uint32_t> posted{0};  ///< Mailbox::posted_
+  base::SpinLock ledger;
+  base::Atomic<std::uint32_t> noted{0};
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      posted.fetch_add(1);
+      if (!may_defer()) collect();
+      noted.wait(0);
+    } else {
+      if (deferred_since.load(std::memory_order_relaxed) != 0) collect_deferred();
+      search();
+    }
+  }
+
+  bool may_defer() {
+    if (deferred_since.load() == 0) deferred_since.store(1);
+    return searching.load() == 0 && sleeping.load() == 0;
+  }
+  void search() {
+    searching.fetch_add(1);
+    if (deferred_since.load() != 0) collect_deferred();
+    collect();  // has_collected
+    sleeping.fetch_add(1);
+    searching.fetch_sub(1);
+  }
+  void collect_deferred() {
+    if (deferred_since.exchange(0) != 0) collect();
+  }
+  void collect() {
+    const std::lock_guard lock(ledger);
+    if (posted.load() == 0 || noted.load() != 0) return;
+    noted.store(1);
+    noted.notify_all();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("sleepers: no worker sleeps beside a node, as long as nobody searches") {
+  require_holds<Working<1, 3, 1>>(100'000);
+  require_holds<Working<2, 1, 1>>(100'000);
+  require_holds<Working<2, 2, 2>>(100'000);
+}
+
+TEST_CASE("sleepers: operations that need each other get a worker each") {
+  require_holds<Working<1, 2, 2, true>>(100'000);
+  require_holds<Working<2, 1, 2, true>>(100'000);
+}
+
+TEST_CASE("sleepers: an end that is deferred is taken note of by who becomes idle") {
+  require_holds<Deferring>(200'000);
+}
+
+TEST_CASE("sleepers: who is woken while it falls asleep wakes up") {
+  require_holds<Waking>(200'000);
+}
+
+TEST_CASE("sleepers: the orders on which this depends are found if they are weaker") {
+  // Who puts reads sleeping_, and who falls asleep counts itself there.
+  require_vital_found<Working<2, 1, 1>, Working<1, 2, 2, true>, Working<2, 1, 2, true>>(
+      "relacy/sleepers_test.cc", 100'000,
+      {"put: load seq_cst -> acquire", "put: load seq_cst -> relaxed",
+       "search: update seq_cst -> acq_rel (3)", "search: update seq_cst -> relaxed (3)"});
+  // wakes_, in claim_sleeper().
+  require_vital_found<Waking>(
+      "relacy/sleepers_test.cc", 50'000,
+      {"thread: update seq_cst -> acq_rel (2)", "thread: update seq_cst -> relaxed (2)"});
+  // searching_; who searches collects before it sleeps, whatever it reads in deferred_since_.
+  require_vital_found<Deferring>(
+      "relacy/sleepers_test.cc", 50'000,
+      {"may_defer: load seq_cst -> acquire (2)", "may_defer: load seq_cst -> relaxed (2)",
+       "search: update seq_cst -> acq_rel", "search: update seq_cst -> relaxed"});
+}
+
+}  // namespace heddle::relacy
