@@ -159,9 +159,8 @@ struct Draining : rl::test_suite<Draining, 2> {
       book->end(0, *op, ready);
       book->ledger.collect(ready);  // as a worker does before it sleeps
     } else {
-      book->ledger.limit().wait_until_empty(base::Clock::time_point::max(), [&] {
-        return static_cast<std::size_t>(book->ledger.ended(ready).abandoned);
-      });
+      book->ledger.limit().wait_until_empty(base::Clock::time_point::max(),
+                                            [&] { return book->ledger.ended(ready).places; });
     }
   }
 };

@@ -1,6 +1,6 @@
 #include "tests/relacy/stub_engine.h"
 
-#include "engine/ledger.h"
+#include "engine/ledger_turn.h"
 #include "engine/operation_scope.h"
 
 // In the place of what the parts under test seldom call, and what would bring much else along.
@@ -24,7 +24,7 @@ void check_process(ProcessMark /*made_in*/) {}
 
 const OperationScope* OperationScope::of(const EngineCore& /*engine*/) noexcept { return nullptr; }
 
-void Ledger::wait_for_block() {}  // no test opens one
+void Ledger::Turn::wait_for_block() {}  // no test opens one
 
 }  // namespace detail
 }  // namespace heddle

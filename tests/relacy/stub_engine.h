@@ -29,7 +29,7 @@ class StubEngine final : public detail::EngineCore {
   }
   bool stop_requested() const override { return false; }
   std::vector<OpRecord> trace() const override { return {}; }
-  void report(OpError /*error*/) override { ++reports; }
+  void report(detail::FailurePtr /*failure*/) noexcept override { ++reports; }
   bool close() override { return true; }
   void finish_at_exit(std::chrono::milliseconds /*limit*/) override {}
 
