@@ -1,18 +1,16 @@
 // Schedules of random programs: --schedules N (10^5 if not given), --seed S of the first program,
-// --each K schedules of each program, --schedule I to run only that one, --depth D. Prints the
-// first failure with all that is needed to run it again.
+// --each K schedules of each program, --schedule I (below K) to run only that one, --depth D
+// (various if not given). Prints the first failure with all that is needed to run it again.
 
-#include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
-#include <map>
 #include <string>
 
 #include "engine/operation_scope.h"
 #include "tests/explore/explored_program.h"
 #include "tests/explore/scheduler.h"
+#include "tests/support/number_arguments.h"
 #include "tests/support/random_program.h"
 
 namespace heddle::explore {
@@ -25,27 +23,22 @@ struct Arguments {
   std::uint64_t seed = 1;
   std::uint64_t each = 20;
   std::uint64_t schedule = kEvery;
-  std::uint64_t depth = 0;
+  std::uint64_t depth = 0;  ///< 0: of the number of the schedule
 };
 
 bool parse(int argc, char** argv, Arguments& arguments) {
-  const std::map<std::string, std::uint64_t*> known = {{"--schedules", &arguments.schedules},
-                                                       {"--seed", &arguments.seed},
-                                                       {"--each", &arguments.each},
-                                                       {"--schedule", &arguments.schedule},
-                                                       {"--depth", &arguments.depth}};
-  for (int i = 1; i < argc; i += 2) {
-    const auto option = known.find(argv[i]);
-    if (option == known.end() || i + 1 == argc) return false;
-    char* end = nullptr;
-    *option->second = std::strtoull(argv[i + 1], &end, 10);
-    if (end == argv[i + 1] || *end != '\0') return false;
-  }
-  return arguments.each != 0;
+  const bool parsed = support::parse_numbers(argc, argv,
+                                             {{"--schedules", &arguments.schedules},
+                                              {"--seed", &arguments.seed},
+                                              {"--each", &arguments.each},
+                                              {"--schedule", &arguments.schedule},
+                                              {"--depth", &arguments.depth}});
+  const bool one = arguments.schedule != kEvery;
+  return parsed && arguments.schedules != 0 && arguments.each != 0 &&
+         (!one || arguments.schedule < arguments.each);
 }
 
-/// The first schedules of a program tell how many steps it takes; a later one does not depend on
-/// them, so that it can be run again alone.
+// Drawn from by the number of the schedule alone, so that it can be run again without the others.
 constexpr std::uint64_t kSteps[] = {300, 1000, 4000};
 constexpr int kDepths[] = {2, 3, 5, 10, 30};
 

@@ -2,16 +2,15 @@
 // line now and then, and the first failure with all that is needed to run it again.
 
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
 #include <iostream>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "heddle/options.h"
 
 #include "tests/support/engines.h"
+#include "tests/support/number_arguments.h"
 #include "tests/support/program_test.h"
 
 namespace heddle {
@@ -24,16 +23,9 @@ struct Arguments {
 };
 
 bool parse(int argc, char** argv, Arguments& arguments) {
-  const std::map<std::string, std::uint64_t*> known = {
-      {"--ops", &arguments.ops}, {"--seed", &arguments.seed}, {"--gpus", &arguments.gpus}};
-  for (int i = 1; i < argc; i += 2) {
-    const auto option = known.find(argv[i]);
-    if (option == known.end() || i + 1 == argc) return false;
-    char* end = nullptr;
-    *option->second = std::strtoull(argv[i + 1], &end, 10);
-    if (end == argv[i + 1] || *end != '\0') return false;
-  }
-  return true;
+  return support::parse_numbers(
+      argc, argv,
+      {{"--ops", &arguments.ops}, {"--seed", &arguments.seed}, {"--gpus", &arguments.gpus}});
 }
 
 /// The `index`-th program: each combination of sizes, threads and engine comes up.
