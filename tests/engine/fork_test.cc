@@ -10,14 +10,16 @@
 #include "heddle/engine.h"
 
 #include "tests/support/engines.h"
+#include "tests/support/forked_child.h"
 
 // In a child of fork() every member of an engine throws ForkedChild, and leaving is clean.
 
 namespace heddle {
 namespace {
 
-constexpr int kRight = 7;
-constexpr int kWrong = 8;
+using support::kRight;
+using support::kWrong;
+using support::throws_forked_child;
 
 /// Forks; the child leaves with kRight if `check` is true there. The child's exit code.
 int in_child(const std::function<bool()>& check) {
@@ -26,16 +28,6 @@ int in_child(const std::function<bool()>& check) {
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
   return WEXITSTATUS(status);
-}
-
-bool throws_forked_child(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const ForkedChild&) {
-    return true;
-  } catch (...) {
-  }
-  return false;
 }
 
 TEST_CASE("every member of an engine throws ForkedChild in a forked child") {

@@ -196,16 +196,21 @@ void Scheduler::go_on() {
     must_choose_ = false;
     next = best();
   }
-  const bool all_ended =
-      next == nullptr &&
-      std::all_of(threads_.begin(), threads_.begin() + static_cast<std::ptrdiff_t>(count_),
-                  [](const auto& thread) { return thread->state == Thread::State::kEnded; });
-  if (next == nullptr || steps_ > kTooManySteps) {
-    if (!all_ended)
-      stuck_ = (next == nullptr ? "nobody can go on" : "no end in sight") + describe();
-    Fiber::change(running_->fiber, outside_);
+  if (next != nullptr && steps_ <= kTooManySteps) {
+    if (next != running_) change(*next);
+    return;
   }
-  if (next != running_) change(*next);
+  if (next != nullptr) {
+    stuck_ = "no end in sight" + describe();
+  } else if (!all_ended()) {
+    stuck_ = "nobody can go on" + describe();
+  }
+  Fiber::change(running_->fiber, outside_);
+}
+
+bool Scheduler::all_ended() const {
+  return std::all_of(threads_.begin(), threads_.begin() + static_cast<std::ptrdiff_t>(count_),
+                     [](const auto& thread) { return thread->state == Thread::State::kEnded; });
 }
 
 void Scheduler::change(Thread& to) {

@@ -93,6 +93,7 @@ class Scheduler {
   void make_ready(Thread& thread);
   void wake_sleepers();
   void end();
+  bool all_ended() const;
   std::string describe() const;
 
   static Scheduler* s_current;

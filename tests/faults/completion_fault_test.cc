@@ -13,9 +13,9 @@
 #include "heddle/engine.h"
 
 #include "tests/faults/runs.h"
+#include "tests/faults/seeds.h"
 #include "tests/support/foreign_thread.h"
 #include "tests/support/gate.h"
-#include "tests/support/watchdog.h"
 
 // Asynchronous operations that misuse their Completion, many at a time.
 
@@ -143,12 +143,7 @@ void run_misuses(std::uint64_t seed, Tally& tally) {
 
 TEST_CASE("each misuse of a completion among many is told once and its operation counted once") {
   Tally tally("4 misused completions");
-  const int count = runs(300);
-  for (int seed = 0; seed < count; ++seed) {
-    INFO("seed " << seed);
-    support::watchdog::progress();
-    run_misuses(static_cast<std::uint64_t>(seed), tally);
-  }
+  for_seeds(runs(300), [&](std::uint64_t seed) { run_misuses(seed, tally); });
 }
 
 /// Keeps the completions of some operations beyond an abandoning shutdown, and then uses some of
@@ -186,12 +181,7 @@ void run_kept(std::uint64_t seed, Tally& tally) {
 
 TEST_CASE("operations whose completions are kept are abandoned at the deadline and can end later") {
   Tally tally("4 completions kept beyond shutdown");
-  const int count = runs(200);
-  for (int seed = 0; seed < count; ++seed) {
-    INFO("seed " << seed);
-    support::watchdog::progress();
-    run_kept(static_cast<std::uint64_t>(seed), tally);
-  }
+  for_seeds(runs(200), [&](std::uint64_t seed) { run_kept(seed, tally); });
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "heddle/engine.h"
 
 #include "tests/faults/runs.h"
+#include "tests/faults/seeds.h"
 #include "tests/support/gate.h"
 #include "tests/support/scale.h"
 #include "tests/support/watchdog.h"
@@ -42,23 +43,19 @@ struct Breed {
 TEST_CASE("an operation can push a hundred thousand others whatever max_pending is") {
   Tally tally("6 operations that push 10^5 others");
   constexpr int kChildren = 100'000 / support::kScale;
-  const int count = runs(24);
-  for (int seed = 0; seed < count; ++seed) {
-    INFO("seed " << seed);
-    support::watchdog::progress();
-    const auto number = static_cast<std::uint64_t>(seed);
-    Random random(number);
-    Engine engine(parallel_engine(number));
+  for_seeds(runs(24), [&](std::uint64_t seed) {
+    Random random(seed);
+    Engine engine(parallel_engine(seed));
     std::atomic<int> left{kChildren};
     std::atomic<int> ran{0};
     constexpr std::array<int, 4> kBroods = {kChildren, 1000, 3, 1};
-    engine.push(Breed{engine, left, ran, kBroods[number % 4]}, {}, {});
+    engine.push(Breed{engine, left, ran, kBroods[seed % 4]}, {}, {});
     engine.wait_for_all();
     CHECK(ran == kChildren + 1);
     CHECK(engine.shutdown().completed == static_cast<std::uint64_t>(kChildren) + 1);
     tally.add("operations", static_cast<std::uint64_t>(kChildren) + 1);
     tally.add_run();
-  }
+  });
 }
 
 /// One operation that does not end, and waits for others meanwhile; each returns while that still
@@ -96,12 +93,7 @@ void run_beside_slow(std::uint64_t seed, Tally& tally) {
 
 TEST_CASE("waits for unrelated operations end while a slow one runs") {
   Tally tally("7 an operation that does not end");
-  const int count = runs(200);
-  for (int seed = 0; seed < count; ++seed) {
-    INFO("seed " << seed);
-    support::watchdog::progress();
-    run_beside_slow(static_cast<std::uint64_t>(seed), tally);
-  }
+  for_seeds(runs(200), [&](std::uint64_t seed) { run_beside_slow(seed, tally); });
 }
 
 /// What a pusher leaves; it does not fit into an operation.

@@ -12,7 +12,7 @@
 #include "tests/faults/failing_memory.h"
 #include "tests/faults/load.h"
 #include "tests/faults/runs.h"
-#include "tests/support/watchdog.h"
+#include "tests/faults/seeds.h"
 
 // Allocations that fail: a call throws std::bad_alloc with nothing changed, or an operation fails,
 // and the engine goes on.
@@ -67,50 +67,47 @@ void run_without_memory(FailingMemory::Of threads, std::uint64_t seed, Tally& ta
 
 TEST_CASE("a thread without memory pushes what it can, and each call that throws changes nothing") {
   Tally tally("1 allocations of the pushing thread fail");
-  const int count = runs(300);
-  for (int seed = 1; seed <= count; ++seed) {
-    INFO("seed " << seed);
-    support::watchdog::progress();
-    run_without_memory(FailingMemory::Of::kThisThread, static_cast<std::uint64_t>(seed), tally);
-  }
+  for_seeds(
+      runs(300),
+      [&](std::uint64_t seed) { run_without_memory(FailingMemory::Of::kThisThread, seed, tally); },
+      /*first=*/1);
 }
 
 TEST_CASE("where no thread gets memory every operation that was taken ends and is counted once") {
   Tally tally("1 allocations of every thread fail");
-  const int count = runs(300);
-  for (int seed = 1; seed <= count; ++seed) {
-    INFO("seed " << seed);
-    support::watchdog::progress();
-    run_without_memory(FailingMemory::Of::kEveryThread, static_cast<std::uint64_t>(seed), tally);
-  }
+  for_seeds(
+      runs(300),
+      [&](std::uint64_t seed) { run_without_memory(FailingMemory::Of::kEveryThread, seed, tally); },
+      /*first=*/1);
 }
 
 TEST_CASE("an engine that gets no memory is not made, and the next one works") {
   Tally tally("1 allocations of the constructor fail");
-  const int count = runs(300);
-  for (int seed = 1; seed <= count; ++seed) {
-    INFO("seed " << seed);
-    Random random(static_cast<std::uint64_t>(seed));
-    std::optional<Engine> engine;
-    bool threw = false;
-    {
-      const FailingMemory failing(FailingMemory::Of::kEveryThread, rarity(random));
-      try {
-        engine.emplace(any_engine(static_cast<std::uint64_t>(seed)));
-      } catch (const std::bad_alloc&) {
-        threw = true;
-      }
-    }
-    CHECK(threw != engine.has_value());
-    tally.add(threw ? "constructors that threw" : "constructors that did not");
-    tally.add_run();
-    if (threw) engine.emplace(any_engine(static_cast<std::uint64_t>(seed)));
-    const Var x = engine->new_variable();
-    bool ran = false;
-    engine->push([&ran] { ran = true; }, {}, {x});
-    engine->wait_for_var(x);
-    CHECK(ran);
-  }
+  for_seeds(
+      runs(300),
+      [&](std::uint64_t seed) {
+        Random random(seed);
+        std::optional<Engine> engine;
+        bool threw = false;
+        {
+          const FailingMemory failing(FailingMemory::Of::kEveryThread, rarity(random));
+          try {
+            engine.emplace(any_engine(seed));
+          } catch (const std::bad_alloc&) {
+            threw = true;
+          }
+        }
+        CHECK(threw != engine.has_value());
+        tally.add(threw ? "constructors that threw" : "constructors that did not");
+        tally.add_run();
+        if (threw) engine.emplace(any_engine(seed));
+        const Var x = engine->new_variable();
+        bool ran = false;
+        engine->push([&ran] { ran = true; }, {}, {x});
+        engine->wait_for_var(x);
+        CHECK(ran);
+      },
+      /*first=*/1);
 }
 
 /// The errors that wait_for_all tells of.
@@ -146,27 +143,27 @@ std::size_t push_failing(Engine& engine, Random& random) {
 
 TEST_CASE("no error is lost where there is no memory to tell it") {
   Tally tally("1 allocations fail where errors are told");
-  const int count = runs(300);
-  for (int seed = 1; seed <= count; ++seed) {
-    INFO("seed " << seed);
-    support::watchdog::progress();
-    Random random(static_cast<std::uint64_t>(seed));
-    EngineOptions options = parallel_engine(static_cast<std::uint64_t>(seed));
-    options.trace = random.one_in(2);
-    Engine engine(options);
-    const std::size_t failing = push_failing(engine, random);
-    std::size_t told = 0;
-    try {
-      const FailingMemory none(FailingMemory::Of::kThisThread, rarity(random));
-      told = reported(engine);
-    } catch (const std::bad_alloc&) {
-      tally.add("waits that threw std::bad_alloc");
-    }
-    told += reported(engine);
-    CHECK(told == failing);
-    tally.add("errors told", told);
-    tally.add_run();
-  }
+  for_seeds(
+      runs(300),
+      [&](std::uint64_t seed) {
+        Random random(seed);
+        EngineOptions options = parallel_engine(seed);
+        options.trace = random.one_in(2);
+        Engine engine(options);
+        const std::size_t failing = push_failing(engine, random);
+        std::size_t told = 0;
+        try {
+          const FailingMemory none(FailingMemory::Of::kThisThread, rarity(random));
+          told = reported(engine);
+        } catch (const std::bad_alloc&) {
+          tally.add("waits that threw std::bad_alloc");
+        }
+        told += reported(engine);
+        CHECK(told == failing);
+        tally.add("errors told", told);
+        tally.add_run();
+      },
+      /*first=*/1);
 }
 
 }  // namespace

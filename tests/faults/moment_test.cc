@@ -12,9 +12,10 @@
 
 #include "tests/faults/load.h"
 #include "tests/faults/runs.h"
+#include "tests/faults/seeds.h"
+#include "tests/support/forked_child.h"
 #include "tests/support/random_program.h"
 #include "tests/support/scale.h"
-#include "tests/support/watchdog.h"
 
 // Shutdown, a group's cancelling and fork at any moment of a program that is being pushed: every
 // operation that was taken is counted, once.
@@ -32,14 +33,6 @@ std::vector<std::jthread> start_pushers(Load& load, std::uint64_t seed, int step
     });
   }
   return pushers;
-}
-
-void for_seeds(int count, const std::function<void(std::uint64_t)>& run) {
-  for (int seed = 0; seed < count; ++seed) {
-    INFO("seed " << seed);
-    support::watchdog::progress();
-    run(static_cast<std::uint64_t>(seed));
-  }
 }
 
 void run_shutdown(ShutdownMode mode, std::uint64_t seed, Tally& tally) {
@@ -110,25 +103,16 @@ TEST_CASE("cancelling a group at any moment counts every operation that was take
 
 #if !defined(HEDDLE_SANITIZED)  // whose locks may be held in the child for ever
 
-constexpr int kRight = 7;
-constexpr int kWrong = 8;
-
-bool is_refused(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const ForkedChild&) {
-    return true;
-  } catch (...) {
-  }
-  return false;
-}
+using support::kRight;
+using support::kWrong;
+using support::throws_forked_child;
 
 /// What the child does: it is refused by name, drops what it has, and leaves or runs a program.
 [[noreturn]] void be_child(std::optional<Engine>& engine, Var var, bool executes) {
   alarm(50);  // a hang is a signal
-  const bool right = is_refused([&] { engine->push([] {}, {}, {var}); }) &&
-                     is_refused([&] { engine->wait_for_var(var); }) &&
-                     is_refused([&] { engine->shutdown(); });
+  const bool right = throws_forked_child([&] { engine->push([] {}, {}, {var}); }) &&
+                     throws_forked_child([&] { engine->wait_for_var(var); }) &&
+                     throws_forked_child([&] { engine->shutdown(); });
   var = Var();
   engine.reset();
   if (right && executes) execl("/bin/sh", "sh", "-c", "exit 7", nullptr);

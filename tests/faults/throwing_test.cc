@@ -13,7 +13,7 @@
 #include "heddle/engine.h"
 
 #include "tests/faults/runs.h"
-#include "tests/support/watchdog.h"
+#include "tests/faults/seeds.h"
 
 // Operations, and destructors of their callables, that throw whatever can be thrown: each throw is
 // the error of its operation, told once, and of no other.
@@ -182,12 +182,7 @@ void run_throwing(std::uint64_t seed, Tally& tally) {
 
 TEST_CASE("whatever operations and destructors of callables throw is told once as it was thrown") {
   Tally tally("3 and 5 operations and destructors that throw anything");
-  const int count = runs(300);
-  for (int seed = 0; seed < count; ++seed) {
-    INFO("seed " << seed);
-    support::watchdog::progress();
-    run_throwing(static_cast<std::uint64_t>(seed), tally);
-  }
+  for_seeds(runs(300), [&](std::uint64_t seed) { run_throwing(seed, tally); });
 }
 
 }  // namespace

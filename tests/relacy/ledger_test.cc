@@ -37,6 +37,13 @@ struct Book {
     return ledger.push(submission, detail::Route(), ready).has_value();
   }
 
+  /// The operation, which is ready, as it is the first of its variable.
+  Operation* push_first(int var) {
+    ReadyList ready;
+    push(var, detail::Submission::Admission::kForced, ready);
+    return ready.pop();
+  }
+
   /// As WorkerPool::end(), with no end deferred.
   void end(int worker, Operation& op, ReadyList& ready) {
     if (ledger.post(*mailboxes[static_cast<unsigned>(worker)], op, ready) == Awaited::kNo) return;
@@ -63,11 +70,7 @@ struct Waiting : rl::test_suite<Waiting<kWorkers>, kWorkers + 1> {
   std::array<Plain<int>, kWorkers> written;
 
   void before() {
-    ReadyList ready;
-    for (int i = 0; i != kWorkers; ++i) {
-      book->push(i, detail::Submission::Admission::kForced, ready);
-      ops[static_cast<unsigned>(i)] = ready.pop();
-    }
+    for (int i = 0; i != kWorkers; ++i) ops[static_cast<unsigned>(i)] = book->push_first(i);
   }
   void thread(unsigned index) {
     ReadyList ready;
@@ -92,11 +95,7 @@ struct Following : rl::test_suite<Following, 2> {
   Plain<int> written{0};
   Plain<int> released{0};
 
-  void before() {
-    ReadyList ready;
-    book->push(0, detail::Submission::Admission::kForced, ready);
-    op = ready.pop();
-  }
+  void before() { op = book->push_first(0); }
   void thread(unsigned index) {
     ReadyList ready;
     if (index == 0) {
@@ -121,11 +120,7 @@ struct Blocking : rl::test_suite<Blocking, 3> {
   Operation* op = nullptr;
   Plain<int> pushed{0};
 
-  void before() {
-    ReadyList ready;
-    book->push(0, detail::Submission::Admission::kForced, ready);
-    op = ready.pop();
-  }
+  void before() { op = book->push_first(0); }
   void thread(unsigned index) {
     ReadyList ready;
     if (index == 0) {
@@ -148,11 +143,7 @@ struct Draining : rl::test_suite<Draining, 2> {
   std::unique_ptr<Book<1>> book = std::make_unique<Book<1>>(8);
   Operation* op = nullptr;
 
-  void before() {
-    ReadyList ready;
-    book->push(0, detail::Submission::Admission::kForced, ready);
-    op = ready.pop();
-  }
+  void before() { op = book->push_first(0); }
   void thread(unsigned index) {
     ReadyList ready;
     if (index == 0) {

@@ -4,14 +4,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <exception>
-#include <functional>
 #include <mutex>
-#include <string>
-#include <thread>
 #include <utility>
 
 #include "tests/explore/scheduler.h"
+#include "tests/explore/thread.h"
 
 // Stands in for the engine's own engine/base/sync.h: the same names, of which each use is a step of
 // explore::Scheduler. Outside a schedule they do what one thread needs. Values are plain: one
@@ -23,6 +20,15 @@ using explore::Scheduler;
 
 inline void step() {
   if (Scheduler* const scheduler = Scheduler::current()) scheduler->step();
+}
+
+inline void wake_one(const void* key) {
+  step();
+  if (Scheduler* const scheduler = Scheduler::current()) scheduler->wake_one(key);
+}
+inline void wake_all(const void* key) {
+  step();
+  if (Scheduler* const scheduler = Scheduler::current()) scheduler->wake_all(key);
 }
 
 template <class T>
@@ -79,14 +85,8 @@ class Atomic {
     step();
     while (value_ == old) Scheduler::current()->block(this);
   }
-  void notify_one() {
-    step();
-    if (Scheduler* const scheduler = Scheduler::current()) scheduler->wake_one(this);
-  }
-  void notify_all() {
-    step();
-    if (Scheduler* const scheduler = Scheduler::current()) scheduler->wake_all(this);
-  }
+  void notify_one() { wake_one(this); }
+  void notify_all() { wake_all(this); }
 
  private:
   T value_;
@@ -144,14 +144,8 @@ class ConditionVariable {
   ConditionVariable(const ConditionVariable&) = delete;
   ConditionVariable& operator=(const ConditionVariable&) = delete;
 
-  void notify_one() {
-    step();
-    if (Scheduler* const scheduler = Scheduler::current()) scheduler->wake_one(this);
-  }
-  void notify_all() {
-    step();
-    if (Scheduler* const scheduler = Scheduler::current()) scheduler->wake_all(this);
-  }
+  void notify_one() { wake_one(this); }
+  void notify_all() { wake_all(this); }
 
   void wait(std::unique_lock<Mutex>& lock) { sleep(lock, Scheduler::kForEver); }
   template <class Until>
@@ -187,31 +181,7 @@ class ConditionVariable {
   }
 };
 
-class Thread {
- public:
-  Thread() = default;
-  Thread(const std::string& name, std::function<void()> body)
-      : number_(Scheduler::current()->start(name, std::move(body))) {}
-  ~Thread() {
-    if (joinable()) std::terminate();
-  }
-  Thread(Thread&& other) noexcept : number_(std::exchange(other.number_, kNone)) {}
-  Thread& operator=(Thread&& other) noexcept {
-    if (joinable()) std::terminate();
-    number_ = std::exchange(other.number_, kNone);
-    return *this;
-  }
-
-  bool joinable() const { return number_ != kNone; }
-  /// True while it cannot go on, and once it has ended.
-  bool is_blocked() const { return Scheduler::current()->is_blocked(number_); }
-  void join() { Scheduler::current()->join(std::exchange(number_, kNone)); }
-
- private:
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-
-  std::size_t number_ = kNone;
-};
+using explore::Thread;
 
 inline void yield() {
   if (Scheduler* const scheduler = Scheduler::current()) scheduler->yield();
