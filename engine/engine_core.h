@@ -25,6 +25,7 @@ struct Submission {
     kRun,
     kDelete,  ///< mutates[0] is deleted; the task, if any, ignores poison and cancellation
     kClear,   ///< lifts the poison of mutates[0]; there is no task
+    kUse,     ///< of a variable, by the run of a recording (see RecordedGraph)
   };
   enum class Admission : std::uint8_t {
     kBlock,     ///< to wait for a place among the pending operations

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/base/prefetch.h"
+#include "engine/graph_run.h"
 #include "engine/ledger_turn.h"
 #include "engine/operation_scope.h"
 #include "engine/stop.h"
@@ -51,6 +52,7 @@ void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
   op.flags = route.flags;
   op.lane = options.lane;
   op.kind = submission.kind;
+  op.versions = submission.kind != Submission::Kind::kClear ? 1 : 0;
   op.phase.store(Operation::Phase::kPushed, std::memory_order_relaxed);
   op.awaited.store(Awaited::kNo, std::memory_order_relaxed);
   op.marks = 0;
@@ -166,6 +168,10 @@ void Ledger::collect_locked(ReadyList& ready) {
       limit_.give_back();
     });
   }
+  for (GraphRun* const run : graph_runs_) {
+    const std::size_t ended = run->ended();
+    limit_.give_back(ended - std::exchange(run->given_back, ended));
+  }
 }
 
 void Ledger::end_locked(Operation& op, ReadyList& ready) {
@@ -259,7 +265,11 @@ void Ledger::stop_waiters() {
 Ledger::Ended Ledger::ended(ReadyList& ready) {
   const Turn turn(*this);
   collect_locked(ready);
-  const auto count = [this](Outcome outcome) { return ended_[static_cast<std::size_t>(outcome)]; };
+  const auto count = [this](Outcome outcome) {
+    std::uint64_t all = ended_[static_cast<std::size_t>(outcome)];
+    for (const GraphRun* const run : graph_runs_) all += run->ended(outcome);
+    return all;
+  };
   ShutdownReport report;
   report.completed = count(Outcome::kCompleted);
   report.failed = count(Outcome::kFailed) + count(Outcome::kSkipped);
@@ -281,7 +291,11 @@ std::string Ledger::describe_writer(VarState* var, ReadyList& ready) {
   collect_locked(ready);
   if (var->last_write == nullptr) return writer_text(*var);
   const Operation& writer = *var->last_write->operation;
-  return writer_text(*var, writer.name(), writer.sequence);
+  if (writer.kind != Submission::Kind::kUse) {
+    return writer_text(*var, writer.name(), writer.sequence);
+  }
+  const std::uint32_t last = writer.run->last_write(writer);
+  return writer_text(*var, writer.run->op(last).name, writer.run->sequence(last));
 }
 
 }  // namespace heddle::detail

@@ -25,6 +25,7 @@ class OperationScope;
 struct Block {
   ProgramRun& run;
   Submission::Admission admission;
+  GraphRun* graph = nullptr;   ///< then its uses are pushed instead of the operations
   std::int64_t pushed_at = 0;  ///< if traced
 
   // Of the ledger.
@@ -109,8 +110,8 @@ class Ledger {
     }
   }
   /// True if collect() must be called before `op` is run.
-  bool is_uncovered(const Operation& op) const {
-    return op.generation >= generations_.first_uncovered();
+  bool is_uncovered(std::uint64_t generation) const {
+    return generation >= generations_.first_uncovered();
   }
   /// True if some thread waits for everything that was pushed before.
   bool is_waited_for_all() const { return generations_.first_uncovered() != Generations::kNone; }
@@ -120,6 +121,9 @@ class Ledger {
   std::uint32_t waits() const { return waits_.load(std::memory_order_relaxed); }
   /// Ends `op` unless another thread has the lock just now.
   bool try_end(Operation& op, ReadyList& ready);
+  /// Ends uses of a run. True if the run has ended with them and may be deleted when the caller has
+  /// left it.
+  bool end_uses(GraphRun& run, ReadyList& uses, ReadyList& ready);
   /// Ends `op` here and now. Its place stays taken if `keeps_place`.
   void end(Operation& op, ReadyList& ready, bool keeps_place = false);
 
@@ -183,8 +187,9 @@ class Ledger {
   void check_locked(const Submission& submission) const;
   void add_slab();
   bool has_place(Submission::Admission admission, ReadyList& ready);
-  bool open(Block& block, ReadyList& ready);
+  bool open(Block& block, const OperationScope* parent, ReadyList& ready);
   void reserve_operations(const Block& block);
+  Tracker::Held place_use(Block& block, Operation& op);
   static void make_room(Operation& op, const Submission& submission);
   static void fill(Operation& op, Submission& submission, const Route& route);
   /// Gives an unused operation its number and its place in the order. `parent` is what pushes it.
@@ -207,6 +212,7 @@ class Ledger {
   Generations generations_;
   PendingLimit limit_;
   std::array<std::uint64_t, 4> ended_{};  ///< by Outcome
+  std::vector<GraphRun*> graph_runs_;     ///< those that have not ended
   std::vector<std::unique_ptr<Operation[]>> slabs_;
   /// Threads that have asked the first of them, in collect_or_leave(), to look.
   alignas(64) base::Atomic<std::uint32_t> collectors_{0};

@@ -2,6 +2,7 @@
 
 #include "engine/base/prefetch.h"
 #include "engine/base/sync.h"
+#include "engine/graph_run.h"
 #include "engine/ledger.h"
 #include "engine/ledger_turn.h"
 #include "engine/operation_scope.h"
@@ -16,6 +17,10 @@ namespace {
 /// has become ready.
 constexpr std::size_t kPiece = 16;
 
+std::size_t size_of(const Block& block) {
+  return block.graph != nullptr ? block.graph->graph().uses.size() : block.run.size();
+}
+
 }  // namespace
 
 void Ledger::Turn::wait_for_block() {
@@ -29,7 +34,7 @@ void Ledger::Turn::wait_for_block() {
 
 /// All of the pushing that may throw.
 void Ledger::reserve_operations(const Block& block) {
-  const std::size_t count = block.run.size();
+  const std::size_t count = size_of(block);
   if (unused_.size() < count) {
     const std::size_t missing = (count - unused_.size() + kSlab - 1) / kSlab;
     unused_.reserve((slabs_.size() + missing) * kSlab);  // at once: add_slab() would copy each time
@@ -37,27 +42,60 @@ void Ledger::reserve_operations(const Block& block) {
   }
   // Taken from the back, as they were used last.
   block_.assign(unused_.rbegin(), unused_.rbegin() + static_cast<std::ptrdiff_t>(count));
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < count && block.graph == nullptr; ++i) {
     if (block.run.route(i).has_extras) make_room(*block_[i], block.run.arguments(i));
   }
   unused_.resize(unused_.size() - count);
 }
 
-bool Ledger::open(Block& block, ReadyList& ready) {
+bool Ledger::open(Block& block, const OperationScope* parent, ReadyList& ready) {
   const std::size_t count = block.run.size();
   for (const VarState* const var : block.run.variables()) {
     check_usable(var, engine_.id(), "Recording::run");
   }
   if (!has_place(block.admission, ready)) return false;
   pushes_ += static_cast<std::uint32_t>(std::min<std::size_t>(count, kCollectEvery));
-  if (unused_.size() < count || pushes_ >= kCollectEvery) {
+  if (unused_.size() < size_of(block) || pushes_ >= kCollectEvery) {
     pushes_ = 0;
     collect_locked(ready);
   }
+  if (block.graph != nullptr) graph_runs_.reserve(graph_runs_.size() + 1);
   reserve_operations(block);
   limit_.take(count - (block.admission == Submission::Admission::kAdmitted ? 1 : 0));
   block.first = last_sequence_ + 1;
+  if (block.graph != nullptr) {
+    last_sequence_ += count;
+    const std::uint64_t generation =
+        parent != nullptr ? parent->generation() : generations_.newest();
+    block.graph->begin(block.first, generation);
+    generations_.add(generation);
+    graph_runs_.push_back(block.graph);
+  }
   is_block_open_ = true;
+  return true;
+}
+
+Tracker::Held Ledger::place_use(Block& block, Operation& op) {
+  const auto use = static_cast<std::uint32_t>(block.next);
+  const VarList variable = block.run.variable(block.graph->graph().uses[use].variable);
+  block.graph->fill(op, use);
+  return op.versions != 0 ? tracker_.push(op, {}, variable) : tracker_.push(op, variable, {});
+}
+
+bool Ledger::end_uses(GraphRun& run, ReadyList& uses, ReadyList& ready) {
+  const Turn turn(*this);
+  while (Operation* const op = uses.pop()) {
+    tracker_.done(*op, ready);
+    if (op->failure != nullptr) tracker_.drop(std::exchange(op->failure, nullptr));
+    op->phase.store(Operation::Phase::kUnused, std::memory_order_relaxed);
+    unused_.push_back(op);
+    --run.uses_in_ledger;
+  }
+  if (run.uses_in_ledger != 0) return false;
+  std::erase(graph_runs_, &run);
+  for (std::size_t i = 0; i < ended_.size(); ++i) ended_[i] += run.ended(static_cast<Outcome>(i));
+  generations_.end(run.generation());
+  limit_.give_back(run.size() - run.given_back);
   return true;
 }
 
@@ -66,7 +104,7 @@ Ledger::Pushed Ledger::push_some(Block& block, ReadyList& ready) {
   Turn turn(*this);
   if (block.next == 0) {
     turn.wait_for_block();
-    if (!open(block, ready)) return Pushed::kNone;
+    if (!open(block, parent, ready)) return Pushed::kNone;
   }
   const std::size_t count = block_.size();
   const std::size_t end = std::min(count, block.next + kPiece);
@@ -77,6 +115,12 @@ Ledger::Pushed Ledger::push_some(Block& block, ReadyList& ready) {
                            Operation::kAccessLine);
     }
     Operation& op = *block_[block.next];
+    if (block.graph != nullptr) {
+      const Tracker::Held held = place_use(block, op);
+      if (held == Tracker::Held::kNot) ready.push(op);
+      may_be_posted = may_be_posted || held == Tracker::Held::kByOthers;
+      continue;
+    }
     block.run.submit(block.next, [&](Submission& submission) {
       submission.pushed_at = block.pushed_at;
       const Tracker::Held held = place(op, submission, block.run.route(block.next), parent);

@@ -15,6 +15,7 @@
 
 namespace heddle::detail {
 
+class GraphRun;
 class LaneQueue;
 
 /// Whether somebody waits for the end of an operation.
@@ -73,7 +74,14 @@ struct alignas(64) Operation : ReadyNode {
     kCancelled = 1U << 2U,       ///< skipped because of kCancel
     kGroupCancelled = 1U << 3U,  ///< skipped because of its CancelSource
   };
-  enum class Phase : std::uint8_t { kUnused, kPushed, kRunning, kWaitingForMemory, kReturned };
+  enum class Phase : std::uint8_t {
+    kUnused,
+    kPushed,
+    kRunning,
+    kWaitingForMemory,
+    kReturned,
+    kGranted,  ///< the use of a run that may go on
+  };
 
   std::uint64_t generation = 0;  ///< which waits for everything cover it
   Device device;
@@ -86,6 +94,7 @@ struct alignas(64) Operation : ReadyNode {
   std::uint8_t marks = 0;
   std::uint32_t blockers = 0;  ///< pairs of its accesses and what they wait for; under the lock
   std::uint32_t access_count = 0;
+  std::uint32_t versions = 0;  ///< what it adds to those of the variables that it mutates
 
   Task task;
 
@@ -98,6 +107,8 @@ struct alignas(64) Operation : ReadyNode {
   /// Before it runs, the poison that it has met; once it has ended, what its variables carry: null
   /// if it has completed.
   FailurePtr failure;
+  GraphRun* run = nullptr;   ///< of what is a use
+  std::uint32_t use = 0;     ///< in it
   bool issued = false;       ///< it stands in the order of its stream; under the lock
   bool ended_early = false;  ///< its stream was done with it before it was issued; under the lock
 

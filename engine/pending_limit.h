@@ -30,7 +30,7 @@ class PendingLimit {
   // Under the owner's lock.
   bool has_room() const { return pending_ < limit_; }
   void take(std::size_t count = 1) { pending_ += count; }
-  void give_back() { --pending_; }
+  void give_back(std::size_t count = 1) { pending_ -= count; }
   std::size_t pending() const { return pending_; }
   /// True if tell() should be called, without the lock.
   bool worth_telling() const {

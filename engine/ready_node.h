@@ -6,8 +6,14 @@ namespace heddle::detail {
 
 /// What a ReadyQueue holds.
 struct ReadyNode {
+  enum class Type : std::uint8_t {
+    kOperation,
+    kWork,   ///< a piece of a stream's work
+    kGraph,  ///< an operation of a GraphRun
+  };
+
   int priority = 0;
-  bool is_operation = true;  ///< else a piece of a stream's work
+  Type type = Type::kOperation;
   std::uint64_t sequence = 0;
   ReadyNode* newer = nullptr;  ///< the next one in a list
 };

@@ -67,6 +67,17 @@ void RecordedProgram::finish() {
     op.route.has_extras = op.route.has_extras || has_many;
   }
   choose_holders();
+  if (may_have_graph()) graph_ = RecordedGraph::make(ops_, variables_);
+}
+
+bool RecordedProgram::may_have_graph() const {
+  constexpr unsigned kHarmless =
+      Operation::kOverwrites | Operation::kBrief | Operation::kNamed | Operation::kManyAccesses;
+  return !ops_.empty() && std::all_of(ops_.begin(), ops_.end(), [this](const RecordedOp& op) {
+    return op.kind == Submission::Kind::kRun && op.call.index() != 1 && op.route.queue != nullptr &&
+           op.route.queue == ops_.front().route.queue && !op.route.queue->is_stream() &&
+           op.priority == ops_.front().priority && (op.route.flags & ~kHarmless) == 0;
+  });
 }
 
 void RecordedProgram::add_hidden_variables() {

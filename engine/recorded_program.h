@@ -12,6 +12,7 @@
 
 #include "engine/base/sync.h"
 #include "engine/engine_core.h"
+#include "engine/recorded_graph.h"
 
 namespace heddle::detail {
 
@@ -79,6 +80,17 @@ class RecordedProgram {
   std::uint64_t run();
   std::size_t size() const { return ops_.size(); }
 
+  const RecordedOp& op(std::size_t i) const { return ops_[i]; }
+  /// Calls the callable of operation i, which is not asynchronous.
+  void call(std::size_t i, RunContext& context, const std::vector<Reserved>& reserved) {
+    RecordedOp& op = ops_[i];
+    if (op.step == RecordedOp::kNoStep) {
+      std::get<Task>(op.call)(context);
+    } else {
+      std::get<ReservingTask>(op.call)(context, reserved[op.step]);
+    }
+  }
+
   void hold(std::size_t count) { holders_.fetch_add(count, std::memory_order_relaxed); }
   /// Destroys the program with the last holder. Does not throw.
   void release(std::size_t count) noexcept;
@@ -93,6 +105,7 @@ class RecordedProgram {
   }
   void add_hidden_variables();
   void choose_holders();
+  bool may_have_graph() const;
   void report(const RecordedOp& op, std::exception_ptr error) noexcept;
 
   const std::shared_ptr<EngineCore> engine_;  ///< keeps its memory, not its threads
@@ -101,6 +114,8 @@ class RecordedProgram {
   std::vector<VarState*> distinct_;  ///< the same, each once
   std::vector<RunStep> steps_;
   std::size_t holding_ = 0;  ///< how many operations hold
+  /// If all operations are plain ones of one queue of the CPU and this is worth it; else null.
+  std::unique_ptr<const RecordedGraph> graph_;
   base::Atomic<std::size_t> holders_{1};
 };
 
@@ -132,6 +147,14 @@ class ProgramRun {
             .priority = op.priority,
             .kind = op.kind};
   }
+  /// Variable `i` of all operations.
+  VarList variable(std::size_t i) const {
+    return std::span<const Var>(program_.variables_).subspan(i, 1);
+  }
+  RecordedProgram& program() const { return program_; }
+  /// Null: the operations must be pushed one by one.
+  const RecordedGraph* graph() const { return program_.graph_.get(); }
+  const std::vector<Reserved>& reserved() const { return reserved_; }
   /// Every variable, once.
   std::span<VarState* const> variables() const { return program_.distinct_; }
 

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/graph_run.h"
 #include "engine/var_state.h"
 
 namespace heddle::detail {
@@ -33,10 +34,16 @@ void write_blockers(std::ostream& out, const Operation& op) {
 
 }  // namespace
 
+void StallReport::see(std::uint64_t sequence) {
+  running_.try_emplace(sequence, Seen{Clock::now()}).first->second.is_current = true;
+}
+
 void StallReport::look(const Operation& op) {
+  if (op.phase.load(std::memory_order_relaxed) == Operation::Phase::kGranted) {
+    op.run->visit_running([&](std::uint32_t i) { see(op.run->sequence(i)); });
+  }
   if (op.phase.load(std::memory_order_relaxed) != Operation::Phase::kRunning) return;
-  const auto [seen, is_new] = running_.try_emplace(op.sequence, Seen{Clock::now()});
-  seen->second.is_current = true;
+  see(op.sequence);
 }
 
 void StallReport::end_look() {
@@ -52,13 +59,17 @@ void StallReport::add(const Operation& op) {
   write_name(text_, op);
   text_ << " on " << op.device.str() << ", lane " << lane_name(op.lane) << ": ";
   switch (op.phase.load(std::memory_order_relaxed)) {
-    case Operation::Phase::kRunning: {
-      const auto seen = running_.find(op.sequence);
-      const Clock::duration time =
-          seen != running_.end() ? Clock::now() - seen->second.first : Clock::duration(0);
-      text_ << "runs, for at least " << std::chrono::duration<double>(time).count() << " s";
+    case Operation::Phase::kRunning:
+      add_time(op.sequence);
       break;
-    }
+    case Operation::Phase::kGranted:
+      text_ << "part of a run of " << op.run->size() << " recorded operations, of which "
+            << op.run->ended() << " have ended";
+      op.run->visit_running([&](std::uint32_t i) {
+        text_ << "; #" << op.run->sequence(i) << " '" << op.run->op(i).name << "' ";
+        add_time(op.run->sequence(i));
+      });
+      break;
     case Operation::Phase::kWaitingForMemory:
       text_ << "waits for memory of " << op.device.str();
       break;
@@ -73,6 +84,13 @@ void StallReport::add(const Operation& op) {
       }
   }
   text_ << '\n';
+}
+
+void StallReport::add_time(std::uint64_t sequence) {
+  const auto seen = running_.find(sequence);
+  const Clock::duration time =
+      seen != running_.end() ? Clock::now() - seen->second.first : Clock::duration(0);
+  text_ << "runs, for at least " << std::chrono::duration<double>(time).count() << " s";
 }
 
 std::string StallReport::text() {

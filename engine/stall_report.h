@@ -36,6 +36,9 @@ class StallReport {
     bool is_current = true;
   };
 
+  void see(std::uint64_t sequence);
+  void add_time(std::uint64_t sequence);
+
   std::map<std::uint64_t, Seen> running_;  ///< by sequence
   std::ostringstream text_;
   std::size_t added_ = 0;

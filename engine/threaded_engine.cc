@@ -117,11 +117,15 @@ std::uint64_t ThreadedEngine::submit_block(ProgramRun& run) {
   Block block{.run = run,
               .admission = inside ? Admission::kForced : Admission::kBlock,
               .pushed_at = tracing() ? now_ns() : 0};
+  std::unique_ptr<GraphRun> graph = graph_of(run);
+  block.graph = graph.get();
+  if (graph != nullptr) graph->pool().open(*graph);
   Ready ready(*this);
   try {
     for (;;) {
       switch (ledger_.push_some(block, ready.list)) {
         case Ledger::Pushed::kAll:
+          graph.release();  // NOLINT(bugprone-unused-return-value): who ends it deletes it
           return block.first;
         case Ledger::Pushed::kSome:
           dispatch_to_workers(ready.list);
@@ -134,6 +138,7 @@ std::uint64_t ThreadedEngine::submit_block(ProgramRun& run) {
       }
     }
   } catch (...) {
+    if (graph != nullptr) graph->pool().close(*graph);
     if (block.admission == Admission::kAdmitted) ledger_.give_back_place();
     throw;
   }
@@ -143,7 +148,8 @@ void ThreadedEngine::dispatch_to_workers(ReadyList& ready) noexcept {
   ReadyList now;
   ReadyList later;
   while (Operation* const op = ready.pop()) {
-    const bool for_worker = op->queue != nullptr && !op->queue->is_stream();
+    const bool for_worker =
+        op->kind == Submission::Kind::kUse || (op->queue != nullptr && !op->queue->is_stream());
     (for_worker ? now : later).push(*op);
   }
   dispatch(now);
@@ -159,6 +165,10 @@ void ThreadedEngine::wait_for_room() {
 
 void ThreadedEngine::dispatch(ReadyList& ready) {
   while (Operation* op = ready.pop()) {
+    if (op->kind == Submission::Kind::kUse) {
+      op->run->grant(*op);
+      continue;
+    }
     const std::int64_t now = tracing() ? now_ns() : 0;
     if (tracing()) op->extras->ready_at = now;
     if (op->is(Operation::kInline)) {

@@ -7,6 +7,7 @@
 #include "engine/base/sync.h"
 #include "engine/engine_core.h"
 #include "engine/failure.h"
+#include "engine/graph_run.h"
 #include "engine/ledger.h"
 #include "engine/router.h"
 #include "engine/stall_report.h"
@@ -59,6 +60,11 @@ class ThreadedEngine final : public EngineCore {
   /// Completion or its issuer has to. It is gone then, and what becomes ready is added to `ready`.
   /// True if the caller has to end it.
   bool after_callable(Operation& op, ReadyList& ready);
+  /// Runs operation `i` of a run, or skips it, and says how it has ended. Does not throw.
+  Outcome execute_recorded(GraphRun& run, std::uint32_t i);
+  /// After GraphRun::end(): ends the uses that have ended with operation `i`. True if the run has
+  /// ended with them.
+  bool end_recorded(GraphRun& run, std::uint32_t i, GraphRun::Step& step);
   /// Gives every operation of `ready` to its queue.
   void dispatch(ReadyList& ready);
   /// Gives those that workers run to their queues, and leaves the others in `ready`. Runs nothing.
@@ -90,6 +96,12 @@ class ThreadedEngine final : public EngineCore {
   /// execute(), where there is more to do than to call it.
   void execute_unusual(Operation& op, RunContext& context, OperationScope& scope);
   void call_async(Operation& op, RunContext& context, OperationScope& scope);
+  /// Null if the operations of `run` must be pushed one by one.
+  std::unique_ptr<GraphRun> graph_of(ProgramRun& run) const;
+  Outcome execute_unusual(GraphRun& run, std::uint32_t i, RunContext& context) noexcept;
+  Outcome fail(GraphRun& run, std::uint32_t i, std::exception_ptr error) noexcept;
+  /// Does not return if no further operation is to be started.
+  void halt_if_asked() const;
   /// True if `op` is to be skipped.
   bool must_skip(Operation& op, RunContext& context);
   /// Decides how `op` has ended and what it leaves in its variables.

@@ -86,6 +86,10 @@ struct ThreadedEngine::OpCompletion final : AsyncState {
   Operation& operation;
 };
 
+void ThreadedEngine::halt_if_asked() const {
+  if (is_on(kHalted)) sleep_for_ever();
+}
+
 void ThreadedEngine::execute(Operation& op) {
   OperationScope scope(this, op.name(), op.sequence, op.device, op.lane, op.generation);
   op.phase.store(Operation::Phase::kRunning, std::memory_order_relaxed);
@@ -101,7 +105,7 @@ void ThreadedEngine::execute(Operation& op) {
 
 void ThreadedEngine::execute_unusual(Operation& op, RunContext& context, OperationScope& scope) {
   // What runs inline may be run by the thread that ends the process.
-  if (is_on(kHalted) && !op.is(Operation::kInline)) sleep_for_ever();
+  if (!op.is(Operation::kInline)) halt_if_asked();
   if (tracing()) op.extras->started_at = now_ns();
   const bool skip = must_skip(op, context);
   if (skip && tracing()) op.extras->started_at = 0;

@@ -147,7 +147,8 @@ void Tracker::waits(const Operation& op, std::vector<device::Token>& tokens) {
 }
 
 FailurePtr Tracker::inherited(const Operation& op) const {
-  if (!has_failed() || op.kind != Submission::Kind::kRun) return nullptr;
+  if (!has_failed()) return nullptr;
+  if (op.kind != Submission::Kind::kRun && op.kind != Submission::Kind::kUse) return nullptr;
   FailurePtr first;
   for (std::uint32_t i = 0; i < op.access_count; ++i) {
     const Access& access = op.accesses()[i];
@@ -172,7 +173,7 @@ void Tracker::end(Access& access, ReadyList& ready) {
   VarState& var = *access.var;
   const Operation& op = *access.operation;
   if (access.write) {
-    if (op.kind != Submission::Kind::kClear) ++var.version;
+    var.version += op.versions;
     if (op.outcome != Outcome::kCompleted || var.is_poisoned) carry(var, op.failure);
     if (var.last_write == &access) var.last_write = nullptr;
   }

@@ -34,10 +34,8 @@ constexpr std::int64_t kLetCome = 8000;
 /// takes as long.
 constexpr std::int64_t kFine = 200;
 
-/// Of so many operations a worker measures one, and how long it took for all of them.
-constexpr std::uint32_t kMeasureEvery = 32;
-
-/// How long it takes for those, in ns, if they are fine-grained and come one after the other.
+/// How long it takes for kMeasureEvery operations, in ns, if they are fine-grained and come one
+/// after the other.
 constexpr std::int64_t kFineTogether = 64000;
 
 /// How long a worker naps.
@@ -139,7 +137,7 @@ void WorkerPool::execute(const device::Work& work) {
     item = free_items_.back().release();
     free_items_.pop_back();
   }
-  item->is_operation = false;
+  item->type = ReadyNode::Type::kWork;
   item->priority = work.priority;
   item->sequence = work.sequence;
   item->work = work;
@@ -167,9 +165,7 @@ ReadyNode* WorkerPool::from_batch(Worker& me) {
   return nullptr;
 }
 
-void WorkerPool::execute_measured(Worker& me, Operation& op) {
-  const std::int64_t begin = now_ns();
-  engine_.execute(op);
+void WorkerPool::end_measuring(Worker& me, std::int64_t begin) {
   const std::int64_t end = now_ns();
   const std::int64_t since = std::exchange(me.measured_at, end);
   const bool fine = end - begin < kFine && end - since < kFineTogether;
@@ -179,7 +175,8 @@ void WorkerPool::execute_measured(Worker& me, Operation& op) {
 bool WorkerPool::may_nap(Worker& me) const {
   if (!is_fine_.load() || stopping_.load()) return false;
   if (sleeping_.load() + napping_.load() + 1 >= workers_.size()) return false;
-  return std::exchange(me.takes, takes_) != takes_;
+  const std::uint64_t taken = taken_by_others();
+  return std::exchange(me.takes, taken) != taken;
 }
 
 void WorkerPool::nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching) {
@@ -237,6 +234,9 @@ ReadyNode* WorkerPool::steal(const Worker& me) {
       if (place.load(std::memory_order_relaxed) == nullptr) continue;
       if (ReadyNode* const node = place.exchange(nullptr, std::memory_order_acquire)) return node;
     }
+  }
+  for (GraphRun* const run : open_runs_) {
+    if (GraphItem* const item = run->join()) return item;
   }
   return nullptr;
 }
@@ -300,7 +300,8 @@ ReadyNode* WorkerPool::search(Worker& me) {
     ReadyNode* node = take(me);
     if (node == nullptr) node = steal(me);
     if (node != nullptr || stopping_.load()) {
-      me.takes = ++takes_;
+      ++takes_;
+      me.takes = taken_by_others();
       if (searching) searching_.fetch_sub(1);
       const bool wakes = claim_sleeper();
       lock.unlock();
@@ -324,7 +325,8 @@ ReadyNode* WorkerPool::search(Worker& me) {
     }
     sleeping_.fetch_add(1);
     if (std::exchange(searching, false)) searching_.fetch_sub(1);
-    if (!inbox_.empty()) {  // whoever put it there may have seen nobody asleep, or is at it
+    // Who put it there may have seen nobody asleep, or is at it.
+    if (!inbox_.empty() || has_ready_run()) {
       sleeping_.fetch_sub(1);
       has_collected = false;  // it counted as asleep: what was deferred meanwhile is its business
       lock.unlock();
@@ -368,22 +370,36 @@ void WorkerPool::work(Worker& me) {
 
 void WorkerPool::run(Worker& me, ReadyNode& first) {
   ReadyNode* node = &first;
-  while (node != nullptr && node->is_operation) {
-    auto& op = static_cast<Operation&>(*node);
-    if (engine_.ledger().is_uncovered(op)) engine_.collect();
-    ReadyList ready;
-    if (++me.ran % kMeasureEvery == 0) {
-      execute_measured(me, op);
-    } else {
-      engine_.execute(op);
+  while (node != nullptr) {
+    switch (node->type) {
+      case ReadyNode::Type::kOperation:
+        node = run_operation(me, static_cast<Operation&>(*node));
+        break;
+      case ReadyNode::Type::kGraph:
+        node = run_recorded(me, static_cast<GraphItem&>(*node));
+        break;
+      case ReadyNode::Type::kWork:
+        run_work(static_cast<StreamItem&>(*node));
+        return;
     }
-    if (engine_.after_callable(op, ready)) end(me, op, ready);
-    Operation* const mine = ready.take_first_of(*this);
-    engine_.dispatch(ready);
-    node = mine != nullptr ? keep_or_queue(me, *mine) : nullptr;
   }
-  if (node == nullptr) return;
-  auto& item = static_cast<StreamItem&>(*node);
+}
+
+ReadyNode* WorkerPool::run_operation(Worker& me, Operation& op) {
+  if (engine_.ledger().is_uncovered(op.generation)) engine_.collect();
+  ReadyList ready;
+  const std::int64_t begin = begin_measuring(me);
+  engine_.execute(op);
+  if (begin != 0) end_measuring(me, begin);
+  if (engine_.after_callable(op, ready)) end(me, op, ready);
+  Operation* const mine = ready.take_first_of(*this);
+  engine_.dispatch(ready);
+  if (mine == nullptr) return nullptr;
+  if (engine_.tracing()) mine->extras->ready_at = now_ns();
+  return keep_or_queue(me, *mine);
+}
+
+void WorkerPool::run_work(StreamItem& item) {
   const device::Work work = item.work;
   {
     const std::lock_guard lock(items_lock_);
@@ -395,28 +411,27 @@ void WorkerPool::run(Worker& me, ReadyNode& first) {
   work.finished(work.argument);
 }
 
-ReadyNode* WorkerPool::keep_or_queue(Worker& me, Operation& op) {
-  if (engine_.tracing()) op.extras->ready_at = now_ns();
+ReadyNode* WorkerPool::keep_or_queue(Worker& me, ReadyNode& node) {
   while (me.next < me.count && me.batch[me.next].load() == nullptr) ++me.next;  // stolen
   const bool batch_is_current = urgent_.load(std::memory_order_relaxed) == me.urgent;
   if (me.next < me.count && batch_is_current && me.kept < kMaxKept &&
-      goes_before(op, me.places[me.next])) {
+      goes_before(node, me.places[me.next])) {
     ++me.kept;
-    return &op;
+    return &node;
   }
-  if (me.next == me.count && !seems_to_have_work()) return &op;
-  ReadyNode* node = nullptr;
+  if (me.next == me.count && !seems_to_have_work()) return &node;
+  ReadyNode* next = nullptr;
   bool wakes = false;
   {
     const std::lock_guard lock(mutex_);
     empty_inbox();
-    if (is_urgent(op.priority, op.sequence)) urgent_.fetch_add(1);
-    queue_.push(op);
-    if (me.next == me.count) node = queue_.pop();
+    if (is_urgent(node.priority, node.sequence)) urgent_.fetch_add(1);
+    queue_.push(node);
+    if (me.next == me.count) next = queue_.pop();
     wakes = claim_sleeper();
   }
   if (wakes) wake();
-  return node;
+  return next;
 }
 
 }  // namespace heddle::detail

@@ -10,10 +10,12 @@
 #include "engine/base/spin_lock.h"
 #include "engine/base/sync.h"
 #include "engine/device/backend.h"
+#include "engine/graph_run.h"
 #include "engine/inbox.h"
 #include "engine/mailbox.h"
 #include "engine/operation.h"
 #include "engine/ready_queue.h"
+#include "engine/trace_log.h"
 
 namespace heddle::detail {
 
@@ -34,7 +36,7 @@ class ThreadedEngine;
 ///    next if there is more. A worker that is going to sleep counts itself in sleeping_, and off
 ///    searching_, before it looks into the inbox for the last time (all sequentially consistent),
 ///    so one sees the other: nothing is left in inbox and queue while a worker sleeps and none
-///    searches or naps.
+///    searches or naps. It then looks into open_runs_, too (see GraphRun).
 ///  - Where operations are so small that workers are in each other's way (is_fine_), one that finds
 ///    another at work naps before it looks for more. Nobody wakes a sleeping worker as long as one
 ///    naps and one is awake: what that one leaves is found at the end of the nap.
@@ -68,11 +70,23 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void submit(ReadyList operations) override;
   void execute(const device::Work& work) override;
 
+  // For the runs of recordings.
+  std::size_t size() const { return workers_.size(); }
+  /// Idle workers look for ready operations in `run` until it is closed.
+  void open(GraphRun& run);
+  void close(GraphRun& run);
+  void submit(GraphItem& item) { put(item); }
+  /// True if a worker sleeps and none searches, so that help() must be called.
+  bool lacks_searcher() const { return sleeping_.load() != 0 && searching_.load() == 0; }
+  void help();
+
   /// Ends the threads. The queue must be empty and stay so.
   void stop();
 
  private:
   static constexpr std::size_t kMaxBatch = 16;
+  /// Of so many operations a worker measures one, and how long it took for all of them.
+  static constexpr std::uint32_t kMeasureEvery = 32;
   struct StreamItem;
   struct alignas(64) Worker {
     explicit Worker(Mailbox& own) : mailbox(own) {}
@@ -88,15 +102,22 @@ class WorkerPool final : public LaneQueue, public device::Executor {
     std::uint32_t waits = 0;   ///< Ledger::waits() at its last look
     std::uint32_t ran = 0;     ///< operations, since a nap
     std::int64_t measured_at = 0;
-    std::uint32_t takes = 0;  ///< takes_ at its last look
+    std::uint64_t takes = 0;  ///< taken_by_others() at its last look
     Mailbox& mailbox;         ///< for the operations that it ends
     base::Thread thread;
   };
 
   void work(Worker& me);
   void run(Worker& me, ReadyNode& node);
-  /// The node that the ended one has made ready and that runs next, or null.
-  ReadyNode* keep_or_queue(Worker& me, Operation& op);
+  // These return the node that runs next, or null.
+  ReadyNode* run_operation(Worker& me, Operation& op);
+  ReadyNode* run_recorded(Worker& me, GraphItem& item);
+  /// After operation `op` of the item's run.
+  void end_uses(GraphItem& item, std::uint32_t op, GraphRun::Step& step);
+  /// False if nothing of its run is ready; then it may be gone.
+  static bool stays(GraphItem& item);
+  void run_work(StreamItem& item);
+  ReadyNode* keep_or_queue(Worker& me, ReadyNode& node);
   ReadyNode* next(Worker& me);
   /// Tells the ledger that `op` has ended, or leaves that to others.
   void end(Worker& me, Operation& op, ReadyList& ready);
@@ -110,11 +131,18 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyNode* search(Worker& me);
   ReadyNode* steal(const Worker& me);
   ReadyNode* take(Worker& me);
-  bool has_work() const { return !inbox_.empty() || has_queue_.load(); }
+  bool has_work() const { return !inbox_.empty() || has_queue_.load() || has_ready_run(); }
   /// As has_work(), but may miss what is being put.
   bool seems_to_have_work() const { return has_queue_.load() || !inbox_.looks_empty(); }
-  /// Runs `op`, and finds out whether operations are small.
-  void execute_measured(Worker& me, Operation& op);
+  /// True if an operation of an open run is ready.
+  bool has_ready_run() const;
+  /// How often something has been done that another worker could have done.
+  std::uint64_t taken_by_others() const;
+  /// Around an operation, to find out whether operations are small: the time, or 0 for most.
+  static std::int64_t begin_measuring(Worker& me) {
+    return ++me.ran % kMeasureEvery == 0 ? now_ns() : 0;
+  }
+  void end_measuring(Worker& me, std::int64_t begin);
   /// True if one worker is enough for what there is, and another one has taken some since the last
   /// look of this one.
   bool may_nap(Worker& me) const;
@@ -138,6 +166,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
 
   alignas(64) base::SpinLock mutex_;
   ReadyQueue queue_;
+  std::vector<GraphRun*> open_runs_;
 
   // Mostly written under mutex_, and read without. Who puts reads only what seldom changes.
   alignas(64) base::Atomic<bool> has_queue_{false};  ///< something is in queue_
@@ -147,7 +176,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   base::Atomic<std::uint32_t> wakes_{0};
   base::Atomic<std::uint32_t> napping_{0};
   base::Atomic<bool> is_fine_{false};
-  std::uint32_t takes_ = 0;  ///< how often somebody found work; guarded by mutex_
+  std::uint64_t takes_ = 0;  ///< how often somebody found work; guarded by mutex_
   alignas(64) base::Atomic<std::uint32_t> sleeping_{0};
   base::Atomic<std::uint32_t> urgent_{0};
   /// Of the node that went into a batch last. Nothing is urgent before the first.

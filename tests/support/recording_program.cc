@@ -52,7 +52,16 @@ class Generator {
   Script script() {
     Script result;
     const int length = below(10) == 0 ? 200 : 1 + below(20);
-    for (int i = 0; i < length; ++i) result.push_back(operation());
+    const bool alike = below(2) == 0;
+    const int priority = below(5) - 2;
+    for (int i = 0; i < length; ++i) {
+      Operation next = operation();
+      if (alike) {  // an engine may treat these in another way
+        next.is_async = false;
+        next.options = {.priority = priority, .overwrites = next.options.overwrites};
+      }
+      result.push_back(std::move(next));
+    }
     return result;
   }
 

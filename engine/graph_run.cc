@@ -1,0 +1,191 @@
+#include "engine/graph_run.h"
+
+#include <mutex>
+#include <utility>
+
+#include "engine/worker_pool.h"
+
+namespace heddle::detail {
+
+GraphRun::GraphRun(ProgramRun& run, WorkerPool& pool)
+    : size_(run.size()),
+      program_(run.program()),
+      graph_(*run.graph()),
+      pool_(pool),
+      reserved_(run.reserved()),
+      uses_(graph_.uses.size()),
+      poison_(graph_.distinct),
+      uses_left_(graph_.uses.size()),
+      ready_(graph_.blockers.size()),
+      blockers_(graph_.blockers),
+      items_(pool.size()) {
+  ends_left_.reserve(graph_.uses.size());
+  for (const RecordedGraph::Use& use : graph_.uses) ends_left_.push_back(use.ends);
+  for (GraphItem& item : items_) {
+    item.type = ReadyNode::Type::kGraph;
+    item.run = this;
+    item.priority = op(0).priority;
+  }
+  uses_in_ledger = uses_.size();
+  program_.hold(1);
+}
+
+GraphRun::~GraphRun() {
+  if (holds_program_) let_go();  // it was never begun
+}
+
+void GraphRun::let_go() {
+  holds_program_ = false;
+  program_.release(1);
+}
+
+void GraphRun::begin(std::uint64_t first, std::uint64_t generation) {
+  first_ = first;
+  generation_ = generation;
+}
+
+void GraphRun::fill(Operation& op, std::uint32_t use) {
+  const RecordedGraph::Use& shape = graph_.uses[use];
+  const RecordedOp& first_op = program_.op(shape.first);
+  op.sequence = sequence(shape.first);
+  op.generation = generation_;
+  op.priority = first_op.priority;
+  op.device = first_op.options.device;
+  op.lane = first_op.options.lane;
+  op.flags = Operation::kInline;
+  op.kind = Submission::Kind::kUse;
+  op.marks = 0;
+  op.outcome = Outcome::kCompleted;
+  op.awaited.store(Awaited::kNo, std::memory_order_relaxed);
+  op.phase.store(Operation::Phase::kPushed, std::memory_order_relaxed);
+  op.versions = shape.writes;
+  op.queue = nullptr;
+  op.run = this;
+  op.use = use;
+  uses_[use] = &op;
+}
+
+std::uint32_t GraphRun::pop() {
+  return ready_.empty() ? GraphItem::kNone : static_cast<std::uint32_t>(ready_.pop());
+}
+
+GraphItem* GraphRun::use_item() {
+  for (GraphItem& item : items_) {
+    if (item.is_used) continue;
+    item.is_used = true;
+    ++used_items_;
+    item.op = pop();
+    item.sequence = sequence(item.op);
+    return &item;
+  }
+  return nullptr;
+}
+
+void GraphRun::grant(Operation& op) {
+  GraphItem* item = nullptr;
+  bool wants_help = false;
+  WorkerPool& pool = pool_;  // what follows the lock may be later than the end of the run
+  {
+    const std::lock_guard lock(lock_);
+    op.phase.store(Operation::Phase::kGranted, std::memory_order_relaxed);
+    if (op.has(Operation::kPoisoned)) {
+      op.clear(Operation::kPoisoned);
+      poison_[graph_.numbers[graph_.uses[op.use].variable]] = std::exchange(op.failure, nullptr);
+      has_failed_.store(true, std::memory_order_relaxed);
+    }
+    for (const std::uint32_t i : graph_.starts[op.use]) {
+      if (--blockers_[i] == 0) ready_.insert(i);
+    }
+    if (!ready_.empty() && used_items_ == 0) item = use_item();
+    wants_help = item == nullptr && !ready_.empty() && pool.lacks_searcher();
+  }
+  if (item != nullptr) {
+    pool.submit(*item);
+  } else if (wants_help) {
+    pool.help();
+  }
+}
+
+void GraphRun::choose(GraphItem& item) {
+  const std::lock_guard lock(lock_);
+  if (ready_.empty()) return;
+  if (item.op != GraphItem::kNone) ready_.insert(item.op);
+  item.op = pop();
+}
+
+GraphRun::Step GraphRun::end(GraphItem& item, Outcome outcome) {
+  Step step;
+  const std::lock_guard lock(lock_);
+  const std::uint32_t i = item.op;
+  ended_[static_cast<std::size_t>(outcome)].store(ended(outcome) + 1, std::memory_order_relaxed);
+  std::uint32_t first = GraphItem::kNone;  // of those that become ready, mostly the only one
+  for (const std::uint32_t follower : graph_.followers[i]) {
+    if (--blockers_[follower] != 0) continue;
+    if (first == GraphItem::kNone) {
+      first = follower;
+    } else {
+      ready_.insert(follower);
+    }
+  }
+  for (const std::uint32_t use : graph_.ends[i]) {
+    if (--ends_left_[use] != 0) continue;
+    Operation& op = *uses_[use];
+    if (op.versions != 0 && has_failed()) {
+      op.failure = poison_[graph_.numbers[graph_.uses[use].variable]];
+      if (op.failure != nullptr) op.outcome = Outcome::kFailed;
+    }
+    step.ended.push(op);
+    --uses_left_;
+    step.was_last = uses_left_ == 0;
+  }
+  if (first != GraphItem::kNone && !ready_.empty())
+    ready_.insert(std::exchange(first, GraphItem::kNone));
+  item.op = first != GraphItem::kNone ? first : pop();
+  step.wants_help = !ready_.empty() && pool_.lacks_searcher();
+  return step;
+}
+
+GraphRun::Left GraphRun::leave(GraphItem& item) {
+  const std::lock_guard lock(lock_);
+  item.op = pop();
+  if (item.op != GraphItem::kNone) return Left::kNot;
+  item.is_used = false;
+  --used_items_;
+  return is_over_ && used_items_ == 0 ? Left::kLast : Left::kLeft;
+}
+
+FailurePtr GraphRun::inherited(std::uint32_t i) const {
+  const RecordedOp& recorded = op(i);
+  FailurePtr first;
+  for (std::size_t k = 0; k < recorded.mutates + recorded.reads; ++k) {
+    if (k < recorded.mutates && recorded.options.overwrites) continue;
+    const FailurePtr& poison = poison_[graph_.numbers[recorded.first_variable + k]];
+    if (poison != nullptr) first = earlier(first, poison);
+  }
+  return first;
+}
+
+void GraphRun::carry(std::uint32_t i, const FailurePtr& failure) {
+  if (failure != nullptr) has_failed_.store(true, std::memory_order_relaxed);
+  const RecordedOp& recorded = op(i);
+  for (std::size_t k = 0; k < recorded.mutates; ++k) {
+    poison_[graph_.numbers[recorded.first_variable + k]] = failure;
+  }
+}
+
+GraphItem* GraphRun::join() {
+  const std::lock_guard lock(lock_);
+  return ready_.empty() ? nullptr : use_item();
+}
+
+bool GraphRun::is_ready() {
+  const std::lock_guard lock(lock_);
+  return !ready_.empty();
+}
+
+void GraphRun::end_run() {
+  const std::lock_guard lock(lock_);
+  is_over_ = true;
+}
+
+}  // namespace heddle::detail

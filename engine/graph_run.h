@@ -1,0 +1,151 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "engine/base/spin_lock.h"
+#include "engine/operation.h"
+#include "engine/ready_set.h"
+#include "engine/recorded_graph.h"
+#include "engine/recorded_program.h"
+
+namespace heddle::detail {
+
+class GraphRun;
+class WorkerPool;
+
+/// A worker's share in a run: an operation of it that is ready or running.
+struct GraphItem : ReadyNode {
+  static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
+
+  GraphRun* run = nullptr;
+  std::uint32_t op = kNone;
+  bool is_used = false;
+};
+
+/// One run of a recording whose graph is known, until it has ended: which of its operations are
+/// ready, in one small book of its own that the workers which take part share.
+///
+/// Thread safety: every member may be called from any thread, but for what is said below.
+///
+/// Invariants (the fields under lock_):
+///  - blockers_[i] counts the uses and operations that operation i still waits for; ready_ holds
+///    those with none that nobody has taken.
+///  - While something is ready an item is used: it is in the pool's hands, or its worker comes back
+///    for more. Who makes something ready looks, before it gives the lock back, whether a worker
+///    sleeps; who goes to sleep says so and then asks is_ready(): one sees the other.
+///  - What an operation leaves in poison_ for a variable belongs to the operations of that variable
+///    in turn, as the variable itself does.
+///  - It lives until its last use has ended in the ledger and no item is used.
+class GraphRun {
+ public:
+  /// Takes the run's reservations, and holds the program.
+  GraphRun(ProgramRun& run, WorkerPool& pool);
+  ~GraphRun();
+  GraphRun(const GraphRun&) = delete;
+  GraphRun& operator=(const GraphRun&) = delete;
+
+  // Before the first grant.
+  void begin(std::uint64_t first, std::uint64_t generation);
+  /// Makes an unused operation of the ledger the run's use with this number.
+  void fill(Operation& op, std::uint32_t use);
+
+  const RecordedGraph& graph() const { return graph_; }
+  std::uint64_t generation() const { return generation_; }
+  std::size_t size() const { return size_; }
+  WorkerPool& pool() const { return pool_; }
+  const RecordedOp& op(std::uint32_t i) const { return program_.op(i); }
+  std::uint64_t sequence(std::uint32_t i) const { return first_ + i; }
+  /// The last operation that writes in the use `op`, which has not ended.
+  std::uint32_t last_write(const Operation& op) const { return graph_.uses[op.use].last; }
+
+  /// What the use `op` waited for has ended; what it meets is op.failure.
+  void grant(Operation& op);
+
+  // By the worker that has an item.
+  /// Gives the item the ready operation that goes first, if that goes before the one that it has,
+  /// or it has none.
+  void choose(GraphItem& item);
+  void call(std::uint32_t i, RunContext& context) { program_.call(i, context, reserved_); }
+  struct Step {
+    ReadyList ended;          ///< uses
+    bool was_last = false;    ///< all operations have ended: let_go() of the program
+    bool wants_help = false;  ///< more are ready, and a worker sleeps
+  };
+  /// The item's operation has ended; it gets the ready one that goes first, or kNone.
+  Step end(GraphItem& item, Outcome outcome);
+  void let_go();
+  /// The last use has ended in the ledger.
+  void end_run();
+  enum class Left : std::uint8_t {
+    kNot,   ///< something has become ready, which the item now has
+    kLeft,  ///< the item is not used any more
+    kLast,  ///< and the caller has to delete the run
+  };
+  Left leave(GraphItem& item);
+
+  // Of what fails.
+  bool has_failed() const { return has_failed_.load(std::memory_order_relaxed); }
+  /// The poison that operation i meets, or null.
+  FailurePtr inherited(std::uint32_t i) const;
+  /// What operation i leaves in its variables; null: it has completed.
+  void carry(std::uint32_t i, const FailurePtr& failure);
+
+  // By a worker that has nothing else to do.
+  /// An item with an operation for another worker, or null.
+  GraphItem* join();
+  bool is_ready();
+
+  // For who looks on.
+  /// Operations that have ended this way; may be a little out of date while some have not.
+  std::uint64_t ended(Outcome outcome) const {
+    return ended_[static_cast<std::size_t>(outcome)].load(std::memory_order_relaxed);
+  }
+  std::uint64_t ended() const {
+    return ended(Outcome::kCompleted) + ended(Outcome::kFailed) + ended(Outcome::kSkipped) +
+           ended(Outcome::kCancelled);
+  }
+  /// Calls `visit` with the numbers of the operations that workers have.
+  template <class Visit>
+  void visit_running(Visit&& visit) {
+    const std::lock_guard lock(lock_);
+    for (const GraphItem& item : items_) {
+      if (item.is_used && item.op != GraphItem::kNone) visit(item.op);
+    }
+  }
+
+  // For the ledger, under its lock.
+  std::size_t uses_in_ledger = 0;  ///< that have not ended there
+  std::size_t given_back = 0;      ///< places
+
+ private:
+  std::uint32_t pop();
+  GraphItem* use_item();
+
+  const std::size_t size_;
+  RecordedProgram& program_;
+  const RecordedGraph& graph_;
+  WorkerPool& pool_;
+  bool holds_program_ = true;
+  const std::vector<Reserved> reserved_;
+  std::uint64_t first_ = 0;
+  std::uint64_t generation_ = 0;
+  std::vector<Operation*> uses_;
+  std::vector<FailurePtr> poison_;  ///< by number of the variable
+  base::Atomic<bool> has_failed_{false};
+
+  alignas(64) base::SpinLock lock_;  ///< guards what follows
+  bool is_over_ = false;
+  std::size_t used_items_ = 0;
+  std::size_t uses_left_;
+  ReadySet ready_;
+  std::vector<std::uint32_t> blockers_;
+  std::vector<std::uint32_t> ends_left_;                ///< by use
+  std::array<base::Atomic<std::uint64_t>, 4> ended_{};  ///< by Outcome; written under the lock
+  std::vector<GraphItem> items_;
+};
+
+}  // namespace heddle::detail

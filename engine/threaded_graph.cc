@@ -1,0 +1,79 @@
+// How a ThreadedEngine runs the operations of a recording whose graph is known.
+
+#include <memory>
+#include <utility>
+
+#include "engine/graph_run.h"
+#include "engine/operation_scope.h"
+#include "engine/stop.h"
+#include "engine/threaded_engine.h"
+
+namespace heddle::detail {
+
+/// With a trace every operation has times of its own, and with checks a list of what it declared.
+std::unique_ptr<GraphRun> ThreadedEngine::graph_of(ProgramRun& run) const {
+  if (run.graph() == nullptr || modes_.load(std::memory_order_relaxed) != 0) return nullptr;
+  auto& pool = static_cast<WorkerPool&>(*run.route(0).queue);
+  return std::make_unique<GraphRun>(run, pool);
+}
+
+Outcome ThreadedEngine::execute_recorded(GraphRun& run, std::uint32_t i) {
+  const RecordedOp& op = run.op(i);
+  const PushOptions& options = op.options;
+  OperationScope scope(this, op.name, run.sequence(i), options.device, options.lane,
+                       run.generation());
+  RunContext context{options.device, options.lane, run.sequence(i), this};
+  if (run.has_failed() || modes_.load(std::memory_order_relaxed) != 0) {
+    return execute_unusual(run, i, context);
+  }
+  try {
+    run.call(i, context);
+    return Outcome::kCompleted;
+  } catch (...) {
+    return fail(run, i, std::current_exception());
+  }
+}
+
+Outcome ThreadedEngine::execute_unusual(GraphRun& run, std::uint32_t i,
+                                        RunContext& context) noexcept {
+  halt_if_asked();
+  FailurePtr failure = run.inherited(i);
+  if (failure == nullptr && is_on(kCancelling)) failure = cancelled_by_shutdown(run.sequence(i));
+  if (failure != nullptr) {
+    if (failure->is_from_shutdown()) modes_.fetch_or(kHasCancelled);
+    run.carry(i, failure);
+    return failure->error ? Outcome::kSkipped : Outcome::kCancelled;
+  }
+  try {
+    run.call(i, context);
+  } catch (...) {
+    return fail(run, i, std::current_exception());
+  }
+  run.carry(i, nullptr);
+  return Outcome::kCompleted;
+}
+
+Outcome ThreadedEngine::fail(GraphRun& run, std::uint32_t i, std::exception_ptr error) noexcept {
+  const RecordedOp& op = run.op(i);
+  const FailurePtr failure = failed(run.sequence(i), op.name, op.options.device, std::move(error));
+  errors_.add(failure);
+  run.carry(i, failure);
+  return Outcome::kFailed;
+}
+
+bool ThreadedEngine::end_recorded(GraphRun& run, std::uint32_t i, GraphRun::Step& step) {
+  if (step.was_last) {
+    // The captured callables may be destroyed by this.
+    const RecordedOp& op = run.op(i);
+    const std::string name = op.name;
+    const OperationScope scope(this, name, run.sequence(i), op.options.device, op.options.lane,
+                               run.generation());
+    run.let_go();
+  }
+  ReadyList ready;
+  const bool is_over = ledger_.end_uses(run, step.ended, ready);
+  dispatch(ready);
+  return is_over;
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,79 @@
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "engine/graph_run.h"
+#include "engine/threaded_engine.h"
+#include "engine/worker_pool.h"
+
+// How workers take part in the runs of recordings.
+
+namespace heddle::detail {
+
+ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
+  GraphRun& run = *item.run;
+  run.choose(item);  // others may have become ready while it was in a queue
+  for (;;) {
+    if (engine_.ledger().is_uncovered(run.generation())) engine_.collect();
+    const std::int64_t begin = begin_measuring(me);
+    const Outcome outcome = engine_.execute_recorded(run, item.op);
+    if (begin != 0) end_measuring(me, begin);
+    const std::uint32_t ended = item.op;
+    GraphRun::Step step = run.end(item, outcome);
+    if (step.wants_help) help();
+    if (!step.ended.empty()) end_uses(item, ended, step);
+    if (item.op == GraphItem::kNone && !stays(item)) return nullptr;
+    if (me.next == me.count && !seems_to_have_work()) continue;
+    item.sequence = run.sequence(item.op);
+    return keep_or_queue(me, item);
+  }
+}
+
+void WorkerPool::end_uses(GraphItem& item, std::uint32_t op, GraphRun::Step& step) {
+  GraphRun& run = *item.run;
+  if (engine_.end_recorded(run, op, step)) {
+    close(run);
+    run.end_run();
+  } else {
+    run.choose(item);  // what the uses have made ready may go first
+  }
+}
+
+bool WorkerPool::stays(GraphItem& item) {
+  GraphRun& run = *item.run;
+  const GraphRun::Left left = run.leave(item);
+  if (left == GraphRun::Left::kLast) delete &run;
+  return left == GraphRun::Left::kNot;
+}
+
+void WorkerPool::open(GraphRun& run) {
+  const std::lock_guard lock(mutex_);
+  open_runs_.push_back(&run);
+}
+
+void WorkerPool::close(GraphRun& run) {
+  const std::lock_guard lock(mutex_);
+  std::erase(open_runs_, &run);
+}
+
+void WorkerPool::help() {
+  bool wakes = false;
+  {
+    const std::lock_guard lock(mutex_);
+    wakes = claim_sleeper();
+  }
+  if (wakes) wake();
+}
+
+bool WorkerPool::has_ready_run() const {
+  return std::any_of(open_runs_.begin(), open_runs_.end(),
+                     [](GraphRun* run) { return run->is_ready(); });
+}
+
+std::uint64_t WorkerPool::taken_by_others() const {
+  std::uint64_t takes = takes_;
+  for (const GraphRun* const run : open_runs_) takes += run->ended(Outcome::kCompleted);
+  return takes;
+}
+
+}  // namespace heddle::detail

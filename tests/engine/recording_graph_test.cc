@@ -1,0 +1,176 @@
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "heddle/engine.h"
+
+#include "tests/support/gate.h"
+
+// A run whose dependencies are known beforehand waits, and is waited for, as if its operations had
+// been pushed one by one.
+
+namespace heddle {
+namespace {
+
+using support::Counter;
+using support::Gate;
+using support::Log;
+
+EngineOptions workers(int count) { return {.kind = EngineKind::kThreaded, .cpu_workers = count}; }
+
+TEST_CASE("a wait for a variable ends when its run has written it, though the run goes on") {
+  Engine engine(workers(2));
+  const Var x = engine.new_variable("x");
+  const Var y = engine.new_variable("y");
+  Gate gate;
+  int value = 0;
+  const Recording recording = engine.record([&] {
+    engine.push([&gate] { gate.wait(); }, {}, {y});
+    engine.push([&value] { ++value; }, {}, {x});
+    engine.push([&gate] { gate.wait(); }, {x}, {y});
+  });
+  recording.run();
+  engine.wait_for_var(x);
+  CHECK(value == 1);
+  CHECK(engine.version(x) == 1);
+  gate.open();
+  engine.wait_for_all();
+}
+
+TEST_CASE("what is pushed after a run may read what the run still reads") {
+  Engine engine(workers(2));
+  const Var x = engine.new_variable("x");
+  Counter later;
+  const Recording recording = engine.record([&] {
+    engine.push([] {}, {}, {x});
+    engine.push([&later] { later.wait_for(1); }, {x}, {});
+  });
+  recording.run();
+  engine.push([&later] { later.add(); }, {x}, {});
+  engine.wait_for_all();
+  CHECK(later.value() == 1);
+}
+
+TEST_CASE("a run may read what an operation before it still reads") {
+  Engine engine(workers(2));
+  const Var x = engine.new_variable("x");
+  Counter read;
+  const Recording recording = engine.record([&] {
+    engine.push([&read] { read.add(); }, {x}, {});
+    engine.push([] {}, {x}, {});
+    engine.push([] {}, {}, {x});
+  });
+  engine.push([&read] { read.wait_for(1); }, {x}, {});
+  recording.run();
+  engine.wait_for_all();
+  CHECK(engine.version(x) == 1);
+}
+
+TEST_CASE("a run begins before the one before has ended, with what that has done with") {
+  Engine engine(workers(2));
+  const Var x = engine.new_variable("x");
+  const Var y = engine.new_variable("y");
+  Counter written;
+  const Recording recording = engine.record([&] {
+    engine.push([&written] { written.add(); }, {}, {x});
+    engine.push([&written] { written.wait_for(2); }, {}, {y});
+  });
+  recording.run();
+  recording.run();
+  engine.wait_for_all();
+  CHECK(written.value() == 2);
+}
+
+TEST_CASE("an operation of a run that takes long keeps no other worker from the rest of the run") {
+  Engine engine(workers(2));
+  const Var x = engine.new_variable("x");
+  const Var y = engine.new_variable("y");
+  for (int run = 0; run < 20; ++run) {
+    Counter done;
+    // Now and then the other worker sleeps by then.
+    const std::chrono::milliseconds pause(run % 4 == 0 ? 5 : 0);
+    const Recording recording = engine.record([&] {
+      engine.push([pause] { std::this_thread::sleep_for(pause); }, {}, {x, y});
+      engine.push([&done] { done.wait_for(3); }, {}, {x});
+      for (int i = 0; i < 3; ++i) engine.push([&done] { done.add(); }, {}, {y});
+    });
+    recording.run();
+    engine.wait_for_all();
+    CHECK(done.value() == 3);
+  }
+}
+
+TEST_CASE("one worker runs what is ready in a run in push order") {
+  Engine engine(workers(1));
+  constexpr int kOperations = 300;
+  std::vector<Var> variables;
+  for (int i = 0; i < 7; ++i) variables.push_back(engine.new_variable());
+  const auto variable = [&](int i) { return variables[static_cast<std::size_t>(i) % 7]; };
+  Log<int> log;
+  const Recording recording = engine.record([&] {
+    for (int i = 0; i < kOperations; ++i) {
+      engine.push([&log, i] { log.add(i); }, {variable(i * i)}, {variable(i * 5 + 1)});
+    }
+  });
+  Gate gate;
+  engine.push([&gate] { gate.wait(); }, {}, {});
+  recording.run();
+  gate.open();
+  engine.wait_for_all();
+  std::vector<int> expected(kOperations);
+  std::iota(expected.begin(), expected.end(), 0);
+  CHECK(log.entries() == expected);
+}
+
+TEST_CASE("an operation of higher priority goes before the rest of a run") {
+  Engine engine(workers(1));
+  const Var x = engine.new_variable("x");
+  Gate first_runs;
+  Gate gate;
+  Log<int> log;
+  const Recording recording = engine.record([&] {
+    engine.push(
+        [&] {
+          first_runs.open();
+          gate.wait();
+        },
+        {}, {x});
+    for (int i = 0; i < 3; ++i) engine.push([&log, i] { log.add(i); }, {}, {x});
+  });
+  recording.run();
+  first_runs.wait();
+  engine.push([&log] { log.add(-1); }, {}, {}, {.priority = 1});
+  engine.push([&log] { log.add(3); }, {}, {});
+  gate.open();
+  engine.wait_for_all();
+  CHECK(log.entries() == std::vector<int>{-1, 0, 1, 2, 3});
+}
+
+TEST_CASE("a run carries poison through, and lifts it where it overwrites") {
+  Engine engine(workers(2));
+  const Var x = engine.new_variable("x");
+  const Var y = engine.new_variable("y");
+  bool fails = false;
+  const Recording recording = engine.record([&] {
+    engine.push([] {}, {x}, {y});
+    engine.push(
+        [&fails] {
+          if (fails) throw Error("planned");
+        },
+        {}, {x}, {.name = "second", .overwrites = true});
+  });
+  engine.push([] { throw Error("before"); }, {}, {x});
+  recording.run();
+  CHECK_THROWS_WITH(engine.wait_for_var(y), Catch::Matchers::Contains("before"));
+  CHECK_NOTHROW(engine.wait_for_var(x));
+  fails = true;
+  recording.run();
+  CHECK_THROWS_WITH(engine.wait_for_var(x), Catch::Matchers::Contains("second"));
+  CHECK(engine.version(x) == 3);
+  CHECK(engine.version(y) == 2);
+}
+
+}  // namespace
+}  // namespace heddle
