@@ -1,6 +1,6 @@
 // What an operation of a list costs that is run again: recorded by heddle, pushed again by heddle,
 // or kept as a graph by another runtime. Once, and several times in a row; heddle does not wait
-// between the times.
+// between the times. By two workers, and by one.
 
 #include <chrono>
 #include <stdexcept>
@@ -58,15 +58,13 @@ Race race(const Program& program, const std::vector<Runner>& runners, int runs, 
   return results;
 }
 
-}  // namespace
-
-void replay(const Options& options, Sheet& sheet) {
-  Lineup lineup(options);
+void replay_by(int workers, const Options& options, Sheet& sheet) {
+  Lineup lineup(options, {.workers = workers});
   const std::vector<Runner> runners = runners_of(lineup);
   for (const MakeProgram make : kPlainPrograms) {
     const Program program = make(options.operations);
     for (const int times : {1, 5}) {
-      std::string name = "replay: " + program.name;
+      std::string name = (workers == 1 ? "replay by one: " : "replay: ") + program.name;
       if (times != 1) name += ", " + std::to_string(times) + " times";
       if (!begins(options, name)) continue;
       const Race result = race(program, runners, options.runs, times);
@@ -79,6 +77,12 @@ void replay(const Options& options, Sheet& sheet) {
                             [&](const Times& measured) { return each(measured.total); });
     }
   }
+}
+
+}  // namespace
+
+void replay(const Options& options, Sheet& sheet) {
+  for (const int workers : {2, 1}) replay_by(workers, options, sheet);
 }
 
 }  // namespace bench::engine
