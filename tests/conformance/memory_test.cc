@@ -41,6 +41,7 @@ TEST_CASE("memory given back by a lane that is late is not given to one that is 
   for (const Device where : devices()) {
     NDArray x = NDArray::full({kSize}, 1, where, DType::kInt32);
     const NDArray target({kSize}, Device::cpu_pinned(), DType::kInt32);
+    x.wait_to_read();
     target.wait_to_write();
     {
       HeldStream held(engine, {}, {target.var()}, {.device = where, .lane = Lane::kCopyOut});
