@@ -83,10 +83,12 @@ constexpr std::array<Variable, 11> kVariables = {{
     {"HEDDLE_CPU_WORKERS", "an integer from 0 to 1024",
      "Threads that compute on the CPU. 0 (default): one per CPU that the process may use.",
      store_cpu_workers},
-    {"HEDDLE_GPUS", "auto, none, or a list of sim:COUNT[@PRESET][?OPTION=VALUE[&…]] and cuda:INDEX",
+    {"HEDDLE_GPUS",
+     "auto, none, or a list of sim:COUNT[@MACHINE][?OPTION=VALUE[&…]] and cuda:INDEX",
      "The logical GPUs. auto (default): the CUDA GPUs there are. sim:2: two simulated ones; "
-     "presets of link speeds: pcie, p3.16xlarge, dgx-a100, hgx-h100; options: h2d, d2h, peer "
-     "(as 2.5GB/s), latency (as 10us), memory (as 8GiB).",
+     "machines with their links: pcie, p3.16xlarge, dgx-a100, hgx-h100, or the path of a topology "
+     "file, with a /; options: h2d, d2h, peer, hbm (as 2.5GB/s), flops (as 14TFLOP/s), latency (as "
+     "10us), memory (as 8GiB).",
      store_gpus},
     {"HEDDLE_MAX_PENDING", "an integer from 1 to 4294967296",
      "Operations of the default engine that are pushed and not ended, beyond which push blocks; "

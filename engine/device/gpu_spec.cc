@@ -1,57 +1,15 @@
 #include "engine/device/gpu_spec.h"
 
-#include <array>
 #include <optional>
 #include <set>
-#include <span>
 #include <stdexcept>
 #include <utility>
 
 #include "engine/base/parse.h"
+#include "engine/device/quantity.h"
 
 namespace heddle::device {
 namespace {
-
-using std::chrono::microseconds;
-
-/// Speeds that copies reach in practice, in GB/s each way; `peer` is one NVLink of the
-/// p3.16xlarge, all links of a GPU where a switch joins them, the PCIe switch where there is none.
-struct Preset {
-  std::string_view name;
-  double host;
-  double peer;
-  microseconds latency;
-};
-
-constexpr std::array<Preset, 4> kPresets = {{
-    {"pcie", 11.5, 11.5, microseconds(10)},
-    {"p3.16xlarge", 11.5, 23, microseconds(10)},
-    {"dgx-a100", 24, 240, microseconds(8)},
-    {"hgx-h100", 50, 370, microseconds(7)},
-}};
-
-struct Unit {
-  std::string_view name;
-  double factor;
-};
-
-constexpr std::array<Unit, 4> kSpeedUnits = {
-    {{"B/s", 1}, {"KB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}}};
-constexpr std::array<Unit, 2> kTimeUnits = {{{"us", 1e3}, {"ms", 1e6}}};
-constexpr std::array<Unit, 4> kSizeUnits = {
-    {{"B", 1}, {"KiB", 1024}, {"MiB", 1024.0 * 1024}, {"GiB", 1024.0 * 1024 * 1024}}};
-
-/// Number and unit, in the base unit, if that lies in lowest..highest.
-std::optional<double> parse_quantity(std::string_view text, std::span<const Unit> units,
-                                     double lowest, double highest) {
-  const std::optional<double> number = base::take_number(text);
-  if (!number) return std::nullopt;
-  for (const Unit& unit : units) {
-    const double value = *number * unit.factor;
-    if (text == unit.name && value >= lowest && value <= highest) return value;
-  }
-  return std::nullopt;
-}
 
 /// Cuts `text` after the first `separator` and returns what stands before it.
 std::string_view take_until(std::string_view& text, char separator) {
@@ -115,27 +73,43 @@ class Parser {
     if (!count) {
       fail(count_text, "a number of simulated GPUs from 1 to " + std::to_string(kMaxLogicalGpus));
     }
-    SimSpec spec;
-    if (has_preset) apply_preset(head, spec);
-    if (has_options) parse_options(rest, spec);
-    gpus.insert(gpus.end(), static_cast<std::size_t>(*count), spec);
-  }
-
-  void apply_preset(std::string_view name, SimSpec& spec) const {
-    std::string known;
-    for (const Preset& preset : kPresets) {
-      if (preset.name == name) {
-        spec.preset = name;
-        spec.host_to_device = spec.device_to_host = {preset.host * 1e9, preset.latency};
-        spec.peer = {preset.peer * 1e9, preset.latency};
-        return;
+    Machine machine;
+    if (has_preset) machine = find_machine(head, static_cast<std::size_t>(*count));
+    SimSpec spec{.preset = has_preset ? std::string(head) : std::string(),
+                 .host_to_device = machine.host,
+                 .device_to_host = machine.host,
+                 .peer = machine.peer,
+                 .compute = machine.compute};
+    if (!machine.links.empty()) spec.first = gpus.size();
+    std::set<std::string_view> given;
+    if (has_options) given = parse_options(rest, spec);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(*count); ++i) {
+      if (!given.contains("peer"))
+        spec.peers = machine.links_of(i, static_cast<std::size_t>(*count));
+      if (given.contains("latency")) {
+        for (LinkSpeed& link : spec.peers) link.latency = spec.peer.latency;
       }
-      known.append(known.empty() ? "" : ", ").append(preset.name);
+      gpus.emplace_back(spec);
     }
-    fail(name, "a preset: expected one of " + known);
   }
 
-  void parse_options(std::string_view rest, SimSpec& spec) const {
+  Machine find_machine(std::string_view name, std::size_t count) const {
+    Machine machine;
+    try {
+      const bool is_path = name.find('/') != std::string_view::npos;
+      machine = is_path ? read_machine(std::string(name)) : machine_preset(name);
+    } catch (const std::invalid_argument& error) {
+      fail(error.what());
+    }
+    if (machine.gpus != 0 && count > machine.gpus) {
+      fail(std::string(name) + " has " + std::to_string(machine.gpus) +
+           " GPUs: expected no more of them");
+    }
+    return machine;
+  }
+
+  /// Returns which are given.
+  std::set<std::string_view> parse_options(std::string_view rest, SimSpec& spec) const {
     std::set<std::string_view> seen;
     for (;;) {
       const bool more = rest.find('&') != std::string_view::npos;
@@ -143,7 +117,7 @@ class Parser {
       const std::string_view name = option.substr(0, option.find('='));
       if (!seen.insert(name).second) fail("option \"" + std::string(name) + "\" is given twice");
       parse_option(option, spec);
-      if (!more) return;
+      if (!more) return seen;
     }
   }
 
@@ -156,22 +130,30 @@ class Parser {
       spec.device_to_host.bytes_per_second = speed(option, value);
     } else if (name == "peer") {
       spec.peer.bytes_per_second = speed(option, value);
+    } else if (name == "hbm") {
+      spec.compute.bytes_per_second = speed(option, value);
+    } else if (name == "flops") {
+      const auto flops = parse_flops(value);
+      if (!flops) fail(option, "flops=RATE with a rate as 14TFLOP/s or 500GFLOP/s");
+      spec.compute.flops_per_second = *flops;
     } else if (name == "latency") {
-      const auto latency = parse_quantity(value, kTimeUnits, 0, 1e10);
+      const auto latency = parse_time(value);
       if (!latency) fail(option, "latency=TIME with a time as 10us or 0.5ms, at most 10000ms");
       spec.host_to_device.latency = spec.device_to_host.latency = spec.peer.latency =
           std::chrono::nanoseconds(static_cast<std::int64_t>(*latency));
     } else if (name == "memory") {
-      const auto memory = parse_quantity(value, kSizeUnits, 1024, 0x1p50);
+      const auto memory = parse_size(value);
       if (!memory) fail(option, "memory=SIZE with a size as 8GiB or 512MiB, at least 1KiB");
       spec.memory = static_cast<std::size_t>(*memory);
     } else {
-      fail(option, "one of h2d=SPEED, d2h=SPEED, peer=SPEED, latency=TIME, memory=SIZE");
+      fail(option,
+           "one of h2d=SPEED, d2h=SPEED, peer=SPEED, latency=TIME, memory=SIZE, flops=RATE, "
+           "hbm=SPEED");
     }
   }
 
   double speed(std::string_view option, std::string_view value) const {
-    const auto bytes_per_second = parse_quantity(value, kSpeedUnits, 1, 1e15);
+    const auto bytes_per_second = parse_speed(value);
     if (!bytes_per_second) {
       fail(option, std::string(option.substr(0, option.find('='))) +
                        "=SPEED with a speed as 2.5GB/s or 800MB/s, at least 1B/s");

@@ -1,27 +1,25 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
-namespace heddle::device {
+#include "engine/device/machine.h"
 
-/// One direction of a simulated link.
-struct LinkSpeed {
-  double bytes_per_second = 0;          ///< 0: no limit
-  std::chrono::nanoseconds latency{0};  ///< of each copy, before its first byte
-  friend bool operator==(const LinkSpeed&, const LinkSpeed&) = default;
-};
+namespace heddle::device {
 
 /// A simulated GPU: the machine it pretends to be part of, its links and its memory.
 struct SimSpec {
-  std::string preset;  ///< "" if none was named
-  LinkSpeed host_to_device;
-  LinkSpeed device_to_host;
-  LinkSpeed peer;  ///< to and from each other simulated GPU
+  std::string preset = {};  ///< or the path of its topology file; "" if none was named
+  LinkSpeed host_to_device = {};
+  LinkSpeed device_to_host = {};
+  LinkSpeed peer = {};  ///< to and from each other simulated GPU
+  ComputeSpeed compute = {};
+  /// To the GPUs of its machine instead: to logical GPU first + i, link i. Empty: there are none.
+  std::vector<LinkSpeed> peers = {};
+  std::size_t first = 0;
   std::size_t memory = std::size_t{8} << 30U;
   friend bool operator==(const SimSpec&, const SimSpec&) = default;
 };
@@ -44,16 +42,21 @@ inline constexpr int kMaxLogicalGpus = 64;
 /// Parses the value of HEDDLE_GPUS:
 ///
 ///   spec   := "" | "auto" | "none" | item {"," item}
-///   item   := "sim:" COUNT ["@" PRESET] ["?" option {"&" option}] | "cuda:" INDEX
+///   item   := "sim:" COUNT ["@" MACHINE] ["?" option {"&" option}] | "cuda:" INDEX
 ///   option := "h2d=" SPEED | "d2h=" SPEED | "peer=" SPEED   SPEED: number and B/s KB/s MB/s GB/s
+///           | "hbm=" SPEED                                  of the GPU's own memory
+///           | "flops=" RATE                                 RATE: number and M, G or TFLOP/s
 ///           | "latency=" TIME                               TIME: number and us ms
 ///           | "memory=" SIZE                                SIZE: number and B KiB MiB GiB
 ///
-/// "" means "auto". PRESET is one of pcie, p3.16xlarge, dgx-a100, hgx-h100 and sets the speeds and
-/// the latency of the links; options are of each of the COUNT GPUs and win over the preset. Links
-/// without a speed and a latency cost no time. A CUDA index may be named several times.
+/// "" means "auto". MACHINE is one of pcie, p3.16xlarge, dgx-a100, hgx-h100, or the path of a
+/// topology file (see parse_machine()), which has a "/" and no "," or "?". The item is then the
+/// first COUNT GPUs of that machine, with its links and speeds; options are of each of them and win
+/// over the machine. Links without a speed and a latency cost no time, nor does computing without a
+/// rate on the model clock. A CUDA index may be named several times.
 ///
-/// Throws std::invalid_argument, one line that quotes `text` and says what was expected.
+/// Reads the topology file. Throws std::invalid_argument, one line that quotes `text` and says what
+/// was expected.
 GpuSpec parse_gpu_spec(std::string_view text);
 
 /// The logical GPUs that `text` stands for on a machine with `cuda_devices()` CUDA GPUs, which is

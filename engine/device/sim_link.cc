@@ -6,9 +6,10 @@
 namespace heddle::device {
 namespace {
 
-SimSpec sim_spec(const LogicalGpu& gpu) {
+const SimSpec& sim_spec(const LogicalGpu& gpu) {
+  static const SimSpec* const unlimited = new SimSpec;
   const auto* spec = std::get_if<SimSpec>(&gpu);
-  return spec != nullptr ? *spec : SimSpec{};
+  return spec != nullptr ? *spec : *unlimited;
 }
 
 LinkSpeed slower(LinkSpeed a, LinkSpeed b) {
@@ -20,6 +21,13 @@ LinkSpeed slower(LinkSpeed a, LinkSpeed b) {
                                : std::min(a.bytes_per_second, b.bytes_per_second);
   speed.latency = std::max(a.latency, b.latency);
   return speed;
+}
+
+/// From the one to the other, which is logical GPU `to`.
+LinkSpeed peer_speed(const SimSpec& source, const SimSpec& target, std::size_t to) {
+  const bool is_one_machine = source.first == target.first && to >= source.first &&
+                              to - source.first < source.peers.size() && !target.peers.empty();
+  return is_one_machine ? source.peers[to - source.first] : slower(source.peer, target.peer);
 }
 
 }  // namespace
@@ -39,20 +47,17 @@ Clock::time_point SimLink::occupy(Clock::time_point arrival, std::size_t bytes) 
   return free_at_;
 }
 
-SimLinks::SimLinks(std::span<const LogicalGpu> gpus) : width_(gpus.size() + 1) {
+LinkSpeed link_speed(std::span<const LogicalGpu> gpus, std::size_t from, std::size_t to) {
   const std::size_t host = gpus.size();
+  if (from == to) return {};
+  if (from == host) return sim_spec(gpus[to]).host_to_device;
+  if (to == host) return sim_spec(gpus[from]).device_to_host;
+  return peer_speed(sim_spec(gpus[from]), sim_spec(gpus[to]), to);
+}
+
+SimLinks::SimLinks(std::span<const LogicalGpu> gpus) : width_(gpus.size() + 1) {
   for (std::size_t from = 0; from < width_; ++from) {
-    for (std::size_t to = 0; to < width_; ++to) {
-      if (from == to) {
-        links_.emplace_back(LinkSpeed{});
-      } else if (from == host) {
-        links_.emplace_back(sim_spec(gpus[to]).host_to_device);
-      } else if (to == host) {
-        links_.emplace_back(sim_spec(gpus[from]).device_to_host);
-      } else {
-        links_.emplace_back(slower(sim_spec(gpus[from]).peer, sim_spec(gpus[to]).peer));
-      }
-    }
+    for (std::size_t to = 0; to < width_; ++to) links_.emplace_back(link_speed(gpus, from, to));
   }
 }
 

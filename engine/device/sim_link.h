@@ -35,8 +35,12 @@ class SimLink {
   Clock::time_point free_at_{};
 };
 
-/// Every link between the host and simulated GPUs and among these, each direction apart. A link
-/// between two GPUs of different speeds has the slower one's speed and the longer latency.
+/// The link from one place to another, both given by the index of a GPU or gpus.size() for the
+/// host. Two GPUs of one machine have what it says; of others the slower one's speed and the longer
+/// latency count. Within a place, and to what is not simulated, there is no limit.
+LinkSpeed link_speed(std::span<const LogicalGpu> gpus, std::size_t from, std::size_t to);
+
+/// Every link between the host and simulated GPUs and among these, each direction apart.
 ///
 /// Thread safety: every member may be called from any thread.
 class SimLinks {

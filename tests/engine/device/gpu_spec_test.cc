@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/temporary_folder.h"
+
 namespace heddle::device {
 namespace {
 
@@ -48,8 +50,8 @@ TEST_CASE("a preset gives link speeds") {
     CHECK(spec.preset == name);
     CHECK(spec.host_to_device.bytes_per_second > 1e9);
     CHECK(spec.device_to_host == spec.host_to_device);
-    CHECK(spec.peer.bytes_per_second >= spec.host_to_device.bytes_per_second);
     CHECK(spec.peer.latency > microseconds(0));
+    CHECK(spec.compute.flops_per_second > 1e12);
   }
 }
 
@@ -74,6 +76,47 @@ TEST_CASE("memory is a size in binary units") {
   CHECK(only_sim("sim:1?memory=2GiB").memory == std::size_t{2} << 30U);
   CHECK(only_sim("sim:1?memory=1.5MiB").memory == std::size_t{3} << 19U);
   CHECK(only_sim("sim:1?memory=64KiB").memory == std::size_t{64} << 10U);
+}
+
+TEST_CASE("the GPUs of an item are the first ones of its machine") {
+  const GpuSpec spec = parse_gpu_spec("sim:1,sim:4@p3.16xlarge");
+  const SimSpec second = std::get<SimSpec>(spec.gpus[2]);
+  REQUIRE(second.peers.size() == 4);
+  CHECK(second.first == 1);
+  CHECK(second.peers[0].bytes_per_second == 23e9);
+  CHECK(second.peers[2].bytes_per_second == 46e9);
+  CHECK(second.peers[2].latency == second.host_to_device.latency);
+}
+
+TEST_CASE("peer= replaces all links between GPUs and latency= is of each") {
+  CHECK(only_sim("sim:1@p3.16xlarge?peer=1GB/s").peers.empty());
+  const GpuSpec spec = parse_gpu_spec("sim:2@p3.16xlarge?latency=1us");
+  CHECK(std::get<SimSpec>(spec.gpus[0]).peers[1] == LinkSpeed{23e9, microseconds(1)});
+}
+
+TEST_CASE("speeds of computing are for the model clock") {
+  const SimSpec spec = only_sim("sim:1?flops=2TFLOP/s&hbm=900GB/s");
+  CHECK(spec.compute.flops_per_second == 2e12);
+  CHECK(spec.compute.bytes_per_second == 900e9);
+}
+
+TEST_CASE("a name with a slash is the path of a topology file") {
+  const support::TemporaryFolder folder;
+  const std::string path = folder.write("two", "host 1GB/s\ngpu - 2GB/s\ngpu 2GB/s -\n");
+  const GpuSpec spec = parse_gpu_spec("sim:2@" + path);
+  CHECK(std::get<SimSpec>(spec.gpus[0]).host_to_device.bytes_per_second == 1e9);
+  CHECK(std::get<SimSpec>(spec.gpus[0]).peers[1].bytes_per_second == 2e9);
+  CHECK_THAT(parse_error("sim:3@" + path), Contains("has 2 GPUs"));
+}
+
+TEST_CASE("a topology file in which something is wrong is one error that names it") {
+  const support::TemporaryFolder folder;
+  const std::string path = folder.write("bad", "gpu - 1GB/s\ngpu 2GB/s -\n");
+  const std::string message = parse_error("sim:2@" + path);
+  CHECK_THAT(message,
+             Contains("HEDDLE_GPUS") && Contains(path) && Contains("symmetric") && !Contains("\n"));
+  CHECK_THAT(parse_error("sim:2@./no/such/file"), Contains("cannot be read"));
+  CHECK(parse_gpu_spec("sim:2").gpus.size() == 2);
 }
 
 TEST_CASE("options win over the preset") {
@@ -137,6 +180,9 @@ TEST_CASE("a spec that does not parse is one line that quotes it and says what w
       {"sim:2?latency=10s", "latency=TIME"},
       {"sim:2?latency=-1us", "latency=TIME"},
       {"sim:2?latency=1e9ms", "latency=TIME"},
+      {"sim:9@hgx-h100", "has 8 GPUs"},
+      {"sim:2?flops=1GB/s", "flops=RATE"},
+      {"sim:2?hbm=-1GB/s", "hbm=SPEED"},
       {"sim:2?memory=8GB", "memory=SIZE"},
       {"sim:2?memory=0GiB", "memory=SIZE"},
       {"sim:2?memory=1e30GiB", "memory=SIZE"},

@@ -93,6 +93,21 @@ TEST_CASE("a link between GPUs of two speeds has the slower one") {
   CHECK(time_of(0, 2) == microseconds(251));
 }
 
+TEST_CASE("the GPUs of one machine have the links that it says") {
+  SimSpec gpu;
+  gpu.peer = {1e9, nanoseconds(0)};
+  gpu.first = 1;
+  gpu.peers = {{2e9, nanoseconds(0)}, {4e9, nanoseconds(0)}};
+  const std::vector<LogicalGpu> gpus{gpu, gpu, gpu};  // the first one belongs to another machine
+  const auto speed = [&gpus](std::size_t from, std::size_t to) {
+    return link_speed(gpus, from, to).bytes_per_second;
+  };
+  CHECK(speed(1, 2) == 4e9);
+  CHECK(speed(2, 1) == 2e9);
+  CHECK(speed(1, 0) == 1e9);
+  CHECK(speed(2, 2) == 0);
+}
+
 /// A simulated GPU 0 whose link from the host is limited to `speed`, with a block to copy to.
 class CopyIn {
  public:

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace heddle::device {
+
+// Numbers with a unit, as people write them. Each function wants the whole of `text` and gives
+// nothing for any other text or a value out of range.
+
+/// B/s KB/s MB/s GB/s, in bytes per second; at least 1.
+std::optional<double> parse_speed(std::string_view text);
+/// MFLOP/s GFLOP/s TFLOP/s, in operations per second; at least 1.
+std::optional<double> parse_flops(std::string_view text);
+/// us ms, in nanoseconds; at most ten seconds.
+std::optional<double> parse_time(std::string_view text);
+/// B KiB MiB GiB, in bytes; at least 1024.
+std::optional<double> parse_size(std::string_view text);
+
+}  // namespace heddle::device
