@@ -188,6 +188,7 @@ void ExploreEngine::wait_for_var(VarState* var, bool reads_too) {
   {
     Lock lock(mutex_);
     check_usable(var, id(), "Engine::wait_for_var");
+    trace_wait(var, reads_too);
     if (schedule_.is_settled(var, reads_too, last_sequence())) {
       poison = var->poison;
     } else {
@@ -206,6 +207,7 @@ void ExploreEngine::wait_for_all() {
   bool shutdown_cancelled = false;
   {
     Lock lock(mutex_);
+    trace_wait(nullptr, /*reads_too=*/true);
     const std::uint64_t last = newest_generation_++;
     const auto is_over = [&] { return generations_.empty() || generations_.begin()->first > last; };
     drive(lock, [&] { return is_over() || abandoned_; });

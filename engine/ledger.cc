@@ -66,6 +66,16 @@ void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
   }
   if (op.is(Operation::kCancellable)) op.extras->cancel = options.cancel;
   op.extras->pushed_at = submission.pushed_at;
+  if (submission.pushed_at == 0) return;
+  op.extras->cost = ModelCost::of(options);
+  for (const VarList& list : {submission.reads, submission.mutates}) {
+    for (std::size_t i = 0; i < list.size(); ++i) give_trace_id(*list[i]);
+  }
+}
+
+ModelWait Ledger::model_wait(VarState* var, bool reads_too) {
+  const std::lock_guard lock(lock_);
+  return ModelWait::of(var, reads_too, last_sequence_);
 }
 
 void Ledger::check(const Submission& submission) {

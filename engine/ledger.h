@@ -147,6 +147,8 @@ class Ledger {
   bool begin_wait(VarState* var, bool reads_too, Waiter& waiter, ReadyList& ready);
   bool begin_wait_for_all(Waiter& waiter, ReadyList& ready);
   void end_wait(bool for_var);
+  /// A wait that begins now, for the model clock; null: for everything.
+  ModelWait model_wait(VarState* var, bool reads_too);
   /// Wakes every waiting thread: nothing further will end.
   void stop_waiters();
 

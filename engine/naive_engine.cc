@@ -165,11 +165,12 @@ bool NaiveEngine::conflict(const PlainOperation& a, const PlainOperation& b) {
   return meet(a.mutates, b.mutates) || meet(a.mutates, b.reads) || meet(a.reads, b.mutates);
 }
 
-void NaiveEngine::wait_for_var(VarState* var, bool) {
+void NaiveEngine::wait_for_var(VarState* var, bool reads_too) {
   FailurePtr poison;
   {
     const std::unique_lock turn = take_turn();
     check_usable(var, id(), "Engine::wait_for_var");
+    trace_wait(var, reads_too);
     poison = var->poison;
   }
   raise_poison(poison);
@@ -179,6 +180,7 @@ void NaiveEngine::wait_for_all() {
   bool shutdown_cancelled = false;
   {
     const std::unique_lock turn = take_turn();
+    trace_wait(nullptr, /*reads_too=*/true);
     shutdown_cancelled = shutdown_cancelled_;
   }
   raise_all(shutdown_cancelled);

@@ -10,6 +10,7 @@
 #include "engine/device/backend.h"
 #include "engine/engine_core.h"
 #include "engine/failure.h"
+#include "engine/model_op.h"
 #include "engine/op_name.h"
 #include "engine/ready_node.h"
 
@@ -41,6 +42,7 @@ struct OperationExtras {
   std::int64_t ready_at = 0;
   std::int64_t issued_at = 0;
   std::int64_t started_at = 0;
+  ModelCost cost;
 };
 
 /// An operation from its push to its end; then it is used for another one.

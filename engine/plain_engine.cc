@@ -53,7 +53,10 @@ PlainOperation PlainEngine::adopt(const Submission& submission) {
   operation.options = *submission.options;
   operation.options.priority = submission.priority;
   operation.options.name = {};
-  if (tracing()) operation.pushed_at = now_ns();
+  if (tracing()) {
+    operation.pushed_at = now_ns();
+    operation.cost = ModelCost::of(*submission.options);
+  }
   if (submission.task != nullptr) operation.task = std::move(*submission.task);
   if (submission.async_task != nullptr) operation.async_task = std::move(*submission.async_task);
   operation.sequence = ++last_sequence_;
@@ -183,7 +186,20 @@ void PlainEngine::keep_record(const PlainOperation& operation, Outcome outcome) 
   record.ready = operation.ready_at;
   record.started = record.issued = ran ? operation.started_at : done;
   record.done = done;
-  trace_.add(std::move(record));
+  ModelOp modelled{.sequence = operation.sequence,
+                   .device = operation.options.device,
+                   .lane = operation.options.lane,
+                   .priority = operation.options.priority,
+                   .cost = operation.cost,
+                   .accesses = {}};
+  const auto add = [&modelled](const std::vector<Var>& vars, bool write) {
+    for (const Var& var : vars) {
+      modelled.accesses.push_back({give_trace_id(*VarRef(var).state()), write});
+    }
+  };
+  add(operation.mutates, true);
+  add(operation.reads, false);
+  trace_.add(std::move(record), std::move(modelled));
 }
 
 void PlainEngine::raise_poison(const FailurePtr& poison) {

@@ -33,6 +33,7 @@ struct PlainOperation {
   std::int64_t pushed_at = 0;
   std::int64_t ready_at = 0;
   std::int64_t started_at = 0;
+  ModelCost cost;
 };
 
 /// What the engines without threads (kNaive and kExplore) share: operations as they were pushed,
@@ -89,6 +90,10 @@ class PlainEngine : public EngineCore {
   void raise_all(bool shutdown_cancelled);
 
   bool tracing() const { return trace_.enabled(); }
+  /// The calling thread begins to wait; null: for everything.
+  void trace_wait(VarState* var, bool reads_too) {
+    if (tracing()) trace_.add(ModelWait::of(var, reads_too, last_sequence_));
+  }
 
   base::Atomic<bool> cancelling_{false};
   ShutdownReport ended_;

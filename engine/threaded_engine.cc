@@ -205,6 +205,7 @@ void ThreadedEngine::wait_for_var(VarState* var, bool reads_too) {
     Ready ready(*this);
     return ledger_.begin_wait(var, reads_too, waiter, ready.list);
   }();
+  if (tracing()) trace_.add(ledger_.model_wait(var, reads_too));
   if (waits) wait(waiter, /*for_var=*/true);
   if (waiter.poison == nullptr) return;
   errors_.mark_reported(*waiter.poison);
@@ -217,6 +218,7 @@ void ThreadedEngine::wait_for_all() {
     Ready ready(*this);
     return ledger_.begin_wait_for_all(waiter, ready.list);
   }();
+  if (tracing()) trace_.add(ledger_.model_wait(nullptr, /*reads_too=*/true));
   if (waits) wait(waiter, /*for_var=*/false);
   errors_.raise_all();
   if (is_on(kHasCancelled)) throw_cancelled();

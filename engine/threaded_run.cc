@@ -220,7 +220,17 @@ void ThreadedEngine::keep_record(const Operation& op) noexcept try {
   record.done = done;
   times.ready_at = times.issued_at = times.started_at = 0;
   record.name = op.name();
-  trace_.add(std::move(record));
+  ModelOp modelled{.sequence = op.sequence,
+                   .device = op.device,
+                   .lane = op.lane,
+                   .priority = op.priority,
+                   .cost = times.cost,
+                   .accesses = {}};
+  for (std::uint32_t i = 0; i < op.access_count; ++i) {
+    const Access& access = op.accesses()[i];
+    modelled.accesses.push_back({access.var->trace_id, access.write});
+  }
+  trace_.add(std::move(record), std::move(modelled));
 } catch (const std::bad_alloc&) {
 }
 

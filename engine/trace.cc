@@ -221,6 +221,15 @@ const char* lane_name(Lane lane) {
   return "unknown";
 }
 
+std::vector<OpRecord> on_model_clock(std::span<const OpRecord> records) {
+  std::vector<OpRecord> modelled(records.begin(), records.end());
+  for (OpRecord& record : modelled) {
+    record.pushed = record.ready = record.issued = record.started = record.modelled_start;
+    record.done = record.modelled_end;
+  }
+  return modelled;
+}
+
 std::map<Device, DeviceActivity> summarize(std::span<const OpRecord> records) {
   std::map<Device, DeviceIntervals> devices;
   Intervals computing;

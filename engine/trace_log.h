@@ -8,6 +8,7 @@
 #include "heddle/trace.h"
 
 #include "engine/base/sync.h"
+#include "engine/model_op.h"
 
 namespace heddle::detail {
 
@@ -21,27 +22,34 @@ class TraceLog {
  public:
   explicit TraceLog(bool enabled) : enabled_(enabled) {}
   bool enabled() const { return enabled_; }
-  void add(OpRecord record) {
+  /// `modelled` is the same operation; what did not run costs nothing, whatever it says.
+  void add(OpRecord record, ModelOp modelled) {
+    if (record.outcome == Outcome::kSkipped || record.outcome == Outcome::kCancelled) {
+      modelled.cost.flops = 0;
+      modelled.cost.bytes = 0;
+    }
     const std::lock_guard lock(mutex_);
     if (blocks_.empty() || blocks_.back().size() == kBlock) blocks_.emplace_back().reserve(kBlock);
-    blocks_.back().push_back(std::move(record));
+    blocks_.back().push_back({std::move(record), std::move(modelled)});
   }
-  std::vector<OpRecord> records() const {
+  void add(const ModelWait& wait) {
     const std::lock_guard lock(mutex_);
-    std::vector<OpRecord> records;
-    records.reserve(blocks_.size() * kBlock);
-    for (const std::vector<OpRecord>& block : blocks_) {
-      records.insert(records.end(), block.begin(), block.end());
-    }
-    return records;
+    waits_.push_back(wait);
   }
+  /// In the order in which they were added, with their times on the model clock.
+  std::vector<OpRecord> records() const;
 
  private:
+  struct Entry {
+    OpRecord record;
+    ModelOp modelled;
+  };
   static constexpr std::size_t kBlock = 1024;
 
   const bool enabled_;
   mutable base::Mutex mutex_;
-  std::vector<std::vector<OpRecord>> blocks_;  ///< all full but the last; no record is ever moved
+  std::vector<std::vector<Entry>> blocks_;  ///< all full but the last; no entry is ever moved
+  std::vector<ModelWait> waits_;
 };
 
 }  // namespace heddle::detail

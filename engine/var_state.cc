@@ -28,6 +28,12 @@ void release(VarState* state) noexcept {
   }
 }
 
+std::uint64_t give_trace_id(VarState& var) {
+  static base::Atomic<std::uint64_t> next{1};
+  if (var.trace_id == 0) var.trace_id = next.fetch_add(1, std::memory_order_relaxed);
+  return var.trace_id;
+}
+
 std::string writer_text(const VarState& var) {
   return "variable '" + var.name + "', which has no pending writer";
 }

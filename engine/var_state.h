@@ -38,6 +38,7 @@ struct alignas(64) VarState : base::InBlockCache<VarState> {
   Access* last_write = nullptr;  ///< the newest of them that is a write
   Waiter* waiters = nullptr;     ///< threads that wait for some of them
   FailurePtr poison;             ///< after the last ended write
+  std::uint64_t trace_id = 0;    ///< given by the first traced push that names it
 
   const std::string name;
 
@@ -47,6 +48,10 @@ struct alignas(64) VarState : base::InBlockCache<VarState> {
     return std::exchange(poison, std::move(new_poison));
   }
 };
+
+/// The trace_id of `var`, which gets one if it has none: a number that no other variable of the
+/// process ever has, unlike the address. The caller holds the engine's lock.
+std::uint64_t give_trace_id(VarState& var);
 
 /// What EngineCore::describe_writer says of a variable that nobody will write, and of one whose
 /// last pending writer is operation `sequence`; `name` may be empty.

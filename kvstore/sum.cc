@@ -97,6 +97,8 @@ SumKernel sum_kernel(Device device, DType dtype) {
 void push_sum(std::vector<NDArray> inputs, const NDArray& out, int priority) {
   const std::vector<Var> reads = vars_of(inputs);
   const bool brief = are_brief(inputs, out);
+  const auto elements = static_cast<std::uint64_t>(out.size());
+  const std::uint64_t arrays = inputs.size();
   Engine::get().push(
       [inputs = std::move(inputs), out, kernel = sum_kernel(out.device(), out.dtype())] {
         kernel(addresses_of(inputs), static_cast<std::byte*>(ArrayAccess::address(out)),
@@ -108,7 +110,9 @@ void push_sum(std::vector<NDArray> inputs, const NDArray& out, int priority) {
        .priority = priority,
        .name = "kvstore.sum",
        .overwrites = ArrayAccess::covers_block(out),
-       .brief = brief});
+       .brief = brief,
+       .flops = static_cast<double>((arrays - 1) * elements),
+       .bytes = (arrays + 1) * elements * dtype_size(out.dtype())});
 }
 
 std::vector<const std::byte*> addresses_of(std::span<const NDArray> arrays) {

@@ -54,7 +54,10 @@ void push_join(std::span<const NDArray> parts, const NDArray& to, int priority) 
        .priority = priority,
        .name = "kvstore.join",
        .overwrites = ArrayAccess::covers_block(to),
-       .brief = are_brief(parts, to)});
+       .brief = are_brief(parts, to),
+       .bytes = static_cast<std::uint64_t>(to.size()) * dtype_size(to.dtype()),
+       .copies_from = first,
+       .copies_to = to.device()});
 }
 
 void push_exchange(std::span<const NDArray> parts, std::shared_ptr<detail::Storage> block,

@@ -39,7 +39,11 @@ NDArray NDArray::astype(DType dtype) const {
       [kernel, from = *this, result] {
         kernel(ArrayAccess::const_address(from), ArrayAccess::address(result), result.size());
       },
-      {var()}, {result.var()}, {.device = device(), .name = "astype", .overwrites = true});
+      {var()}, {result.var()},
+      {.device = device(),
+       .name = "astype",
+       .overwrites = true,
+       .bytes = static_cast<std::uint64_t>(size()) * (dtype_size(dtype_) + dtype_size(dtype))});
   return result;
 }
 

@@ -65,7 +65,10 @@ void copy(const NDArray& from, const NDArray& to, int priority, std::optional<La
        .priority = priority,
        .name = "copy",
        .overwrites = ArrayAccess::covers_block(to),
-       .brief = is_brief(from.device(), to.device(), bytes)});
+       .brief = is_brief(from.device(), to.device(), bytes),
+       .bytes = from.device() == to.device() ? 2 * bytes : bytes,  // read and written
+       .copies_from = from.device(),
+       .copies_to = to.device()});
 }
 
 }  // namespace heddle::detail

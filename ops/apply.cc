@@ -21,6 +21,9 @@ auto kernel_of(const Op& op, DType dtype) {
   return kernel;
 }
 
+/// How many, as the flops of an operator that does one for each.
+double elements(const NDArray& x) { return static_cast<double>(x.size()); }
+
 /// The type that the kernel works in for a result of `dtype`.
 DType working_dtype(DType dtype) { return is_half(dtype) ? DType::kFloat32 : dtype; }
 
@@ -70,15 +73,17 @@ BinaryKernels kernels_of(const BinaryOp& op, Device device, DType dtype) {
 /// out = op(a, b) for operands of the working type and the output's device.
 void launch_binary(const BinaryOp& op, const BinaryKernels& kernels, const NDArray& a,
                    const NDArray& b, const NDArray& out) {
+  const double n = elements(out);
   if (a.shape() == b.shape()) {
-    launch(op.name, out.device(), {a.var(), b.var()}, {out.var()}, [kernels, a, b, out] {
-      kernels.run(const_address(a), const_address(b), address(out),
-                  plan_without_broadcast(out.size()), dtype_size(out.dtype()));
-    });
+    launch(op.name, out.device(), {a.var(), b.var()}, {out.var()}, work_on({&a, &b, &out}, n),
+           [kernels, a, b, out] {
+             kernels.run(const_address(a), const_address(b), address(out),
+                         plan_without_broadcast(out.size()), dtype_size(out.dtype()));
+           });
     return;
   }
   const Shape* shapes[] = {&a.shape(), &b.shape()};
-  launch(op.name, out.device(), {a.var(), b.var()}, {out.var()},
+  launch(op.name, out.device(), {a.var(), b.var()}, {out.var()}, work_on({&a, &b, &out}, n),
          [kernels, a, b, out, plan = plan_broadcast(out.shape(), shapes)] {
            kernels.run(const_address(a), const_address(b), address(out), plan,
                        dtype_size(out.dtype()));
@@ -119,7 +124,7 @@ NDArray apply(const UnaryOp& op, const NDArray& x) {
       [&] { return op.cuda_kernel(working); });
   const NDArray from = x.astype(working);
   NDArray out = make_output(x.shape(), x.device(), working);
-  launch(op.name, out.device(), {from.var()}, {out.var()},
+  launch(op.name, out.device(), {from.var()}, {out.var()}, work_on({&from, &out}, elements(out)),
          [kernel, from, out] { kernel(const_address(from), address(out), out.size()); });
   return out.astype(dtype);
 }
@@ -139,7 +144,7 @@ NDArray apply(const BinaryOp& op, const NDArray& a, Scalar b) {
   const Plan plan = plan_with_scalar(op, a, b);
   const NDArray x = a.astype(plan.working);
   NDArray out = make_output(a.shape(), a.device(), plan.working);
-  launch(op.name, out.device(), {x.var()}, {out.var()},
+  launch(op.name, out.device(), {x.var()}, {out.var()}, work_on({&x, &out}, elements(out)),
          [kernels = plan.kernels, scalar = plan.scalar, x, out] {
            kernels.run(const_address(x), scalar, false, address(out), out.size());
          });
@@ -150,7 +155,7 @@ NDArray apply(const BinaryOp& op, Scalar a, const NDArray& b) {
   const Plan plan = plan_with_scalar(op, b, a);
   const NDArray y = b.astype(plan.working);
   NDArray out = make_output(b.shape(), b.device(), plan.working);
-  launch(op.name, out.device(), {y.var()}, {out.var()},
+  launch(op.name, out.device(), {y.var()}, {out.var()}, work_on({&y, &out}, elements(out)),
          [kernels = plan.kernels, scalar = plan.scalar, y, out] {
            kernels.run(const_address(y), scalar, true, address(out), out.size());
          });
@@ -186,15 +191,16 @@ void apply_in_place(const BinaryOp& op, const NDArray& a, const NDArray& b) {
   }
   const NDArray operand = b.astype(dtype);
   const BinaryKernels kernels = kernels_of(op, a.device(), dtype);
+  const Work work = work_on({&a, &operand, &a}, elements(a));
   if (a.shape() == operand.shape()) {
-    launch_in_place(op.name, a.device(), {operand.var()}, {a.var()}, [kernels, a, operand] {
+    launch_in_place(op.name, a.device(), {operand.var()}, {a.var()}, work, [kernels, a, operand] {
       void* to = address(a);
       kernels.run(to, const_address(operand), to, plan_without_broadcast(a.size()),
                   dtype_size(a.dtype()));
     });
     return;
   }
-  launch_in_place(op.name, a.device(), {operand.var()}, {a.var()},
+  launch_in_place(op.name, a.device(), {operand.var()}, {a.var()}, work,
                   [kernels, a, operand, plan = plan_broadcast(a.shape(), shapes)] {
                     void* to = address(a);
                     kernels.run(to, const_address(operand), to, plan, dtype_size(a.dtype()));
@@ -211,7 +217,7 @@ void apply_in_place(const BinaryOp& op, const NDArray& a, Scalar b) {
     a.copy_from(apply(op, a, b));
     return;
   }
-  launch_in_place(op.name, a.device(), {}, {a.var()},
+  launch_in_place(op.name, a.device(), {}, {a.var()}, work_on({&a, &a}, elements(a)),
                   [kernels = plan.kernels, scalar = plan.scalar, a] {
                     void* to = address(a);
                     kernels.run(to, scalar, false, to, a.size());

@@ -85,6 +85,7 @@ NDArray fully_connected(const NDArray& x, const NDArray& weight, const NDArray& 
   ops::expect_matmul_sizes(ops::kForward, sizes);
   NDArray out = ops::make_output({sizes.m, sizes.n}, device, dtype);
   ops::launch(ops::kForward, device, {x.var(), weight.var(), bias.var()}, {out.var()},
+              ops::work_on({&x, &weight, &bias, &out}, ops::flops_of(sizes)),
               [kernel, sizes, x, weight, bias, out] {
                 kernel(sizes, ops::const_address(x), ops::const_address(weight),
                        ops::const_address(bias), ops::address(out));
@@ -125,6 +126,7 @@ FullyConnectedGradients fully_connected_backward(const NDArray& grad, const NDAr
     out.data = ops::make_output(x.shape(), device, dtype);
     ops::launch("fully_connected_backward_data", device, {grad.var(), weight.var()},
                 {out.data.var()},
+                ops::work_on({&grad, &weight, &out.data}, ops::flops_of(data_sizes)),
                 [kernel = data_kernel, data_sizes, grad, weight, data = out.data] {
                   kernel(data_sizes, ops::const_address(grad), ops::const_address(weight),
                          ops::address(data));
@@ -134,6 +136,7 @@ FullyConnectedGradients fully_connected_backward(const NDArray& grad, const NDAr
   out.bias = ops::make_output({outputs}, device, dtype);
   ops::launch("fully_connected_backward_weight", device, {grad.var(), x.var()},
               {out.weight.var(), out.bias.var()},
+              ops::work_on({&grad, &x, &out.weight}, ops::flops_of(weight_sizes)),
               [kernel = weight_kernel, weight_sizes, grad, x, weight_grad = out.weight,
                bias_grad = out.bias] {
                 kernel(weight_sizes, ops::const_address(grad), ops::const_address(x),

@@ -106,7 +106,7 @@ NDArray take(const NDArray& x, const NDArray& indices, int axis) {
   const auto kernel = ops::kernel_for_device(
       kOp, device, []() -> ops::TakeKernel { return &ops::copy_indexed; }, ops::cuda::take_kernel);
   ops::launch(kOp, device, {x.var(), positions.var()}, {out.var()},
-              [kernel, x, positions, out, axis] {
+              ops::work_on({&positions, &out, &out}, 0), [kernel, x, positions, out, axis] {
                 const ops::Blocks blocks = ops::blocks_of(x, axis);
                 const ops::IndexReader reader(kOp, "index", ops::const_address(positions),
                                               positions.dtype(), blocks.size);
@@ -126,11 +126,12 @@ NDArray one_hot(const NDArray& indices, std::int64_t depth) {
   const auto kernel = ops::kernel_for_device(
       kOp, out.device(), []() -> ops::OneHotKernel { return &ops::set_ones; },
       ops::cuda::one_hot_kernel);
-  ops::launch(kOp, out.device(), {positions.var()}, {out.var()}, [kernel, positions, out, depth] {
-    const ops::IndexReader reader(kOp, "index", ops::const_address(positions), positions.dtype(),
-                                  depth);
-    kernel(reader, positions.size(), depth, out.data<float>());
-  });
+  ops::launch(kOp, out.device(), {positions.var()}, {out.var()},
+              ops::work_on({&positions, &out}, 0), [kernel, positions, out, depth] {
+                const ops::IndexReader reader(kOp, "index", ops::const_address(positions),
+                                              positions.dtype(), depth);
+                kernel(reader, positions.size(), depth, out.data<float>());
+              });
   return out;
 }
 
@@ -149,7 +150,7 @@ NDArray concat(const std::vector<NDArray>& arrays, int axis) {
   const auto kernel = ops::kernel_for_device(
       kOp, device, []() -> ops::CopyRowsKernel { return &ops::copy_rows; },
       ops::cuda::copy_rows_kernel);
-  ops::launch(kOp, device, reads, {out.var()},
+  ops::launch(kOp, device, reads, {out.var()}, ops::work_on({&out, &out}, 0),
               [kernel, arrays, out, axis] { ops::copy_side_by_side(kernel, arrays, axis, out); });
   return out;
 }

@@ -46,6 +46,14 @@ void expect_shape(std::string_view op, std::string_view argument, const NDArray&
          std::string(argument) + " of shape " + x.shape().str() + ": expected " + expected.str());
 }
 
+Work work_on(std::initializer_list<const NDArray*> arrays, double flops) {
+  Work work{.flops = flops, .bytes = 0};
+  for (const NDArray* array : arrays) {
+    work.bytes += static_cast<std::uint64_t>(array->size()) * dtype_size(array->dtype());
+  }
+  return work;
+}
+
 int resolve_axis(std::string_view op, int axis, int ndim) {
   const int resolved = axis < 0 ? axis + ndim : axis;
   if (resolved < 0 || resolved >= ndim) {

@@ -55,18 +55,30 @@ inline NDArray make_output(Shape shape, Device device, DType dtype) {
 
 using detail::kernel_for_device;
 
+/// What a kernel does, for the model clock: see PushOptions.
+struct Work {
+  double flops = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// `flops` operations on all elements of `arrays`, each read or written once.
+Work work_on(std::initializer_list<const NDArray*> arrays, double flops);
+
 /// Pushes a kernel that writes every element of what it mutates.
 template <class Kernel>
-void launch(std::string_view op, Device device, VarList reads, VarList mutates, Kernel&& kernel) {
-  Engine::get().push(std::forward<Kernel>(kernel), reads, mutates,
-                     {.device = device, .name = op, .overwrites = true});
+void launch(std::string_view op, Device device, VarList reads, VarList mutates, const Work& work,
+            Kernel&& kernel) {
+  Engine::get().push(
+      std::forward<Kernel>(kernel), reads, mutates,
+      {.device = device, .name = op, .overwrites = true, .flops = work.flops, .bytes = work.bytes});
 }
 
 /// Pushes a kernel whose result depends on what it mutates.
 template <class Kernel>
 void launch_in_place(std::string_view op, Device device, VarList reads, VarList mutates,
-                     Kernel&& kernel) {
-  Engine::get().push(std::forward<Kernel>(kernel), reads, mutates, {.device = device, .name = op});
+                     const Work& work, Kernel&& kernel) {
+  Engine::get().push(std::forward<Kernel>(kernel), reads, mutates,
+                     {.device = device, .name = op, .flops = work.flops, .bytes = work.bytes});
 }
 
 }  // namespace heddle::ops

@@ -94,12 +94,14 @@ NDArray launch_loss(const char* op, const NDArray& logits, const NDArray& labels
       [&] { return cuda_kernel(x.dtype()); });
   const NDArray indices = as_indices(labels);
   NDArray out = make_output(out_shape, device, x.dtype());
-  launch(op, device, {x.var(), indices.var()}, {out.var()}, [op, kernel, x, indices, out] {
-    const std::int64_t rows = x.shape()[0];
-    const std::int64_t classes = x.shape()[1];
-    const IndexReader reader(op, "label", const_address(indices), indices.dtype(), classes);
-    kernel(const_address(x), reader, address(out), rows, classes);
-  });
+  launch(op, device, {x.var(), indices.var()}, {out.var()},
+         work_on({&x, &indices, &out}, static_cast<double>(x.size())),
+         [op, kernel, x, indices, out] {
+           const std::int64_t rows = x.shape()[0];
+           const std::int64_t classes = x.shape()[1];
+           const IndexReader reader(op, "label", const_address(indices), indices.dtype(), classes);
+           kernel(const_address(x), reader, address(out), rows, classes);
+         });
   return out.astype(dtype);
 }
 

@@ -134,9 +134,10 @@ NDArray dot(const NDArray& a, const NDArray& b, bool transpose_a, bool transpose
   if (a.ndim() == 2) dims.push_back(sizes.m);
   if (b.ndim() == 2) dims.push_back(sizes.n);
   NDArray out = ops::make_output(Shape(std::span<const std::int64_t>(dims)), device, dtype);
-  ops::launch("dot", device, {a.var(), b.var()}, {out.var()}, [kernel, sizes, a, b, out] {
-    kernel(sizes, ops::const_address(a), ops::const_address(b), ops::address(out));
-  });
+  ops::launch("dot", device, {a.var(), b.var()}, {out.var()},
+              ops::work_on({&a, &b, &out}, ops::flops_of(sizes)), [kernel, sizes, a, b, out] {
+                kernel(sizes, ops::const_address(a), ops::const_address(b), ops::address(out));
+              });
   return out;
 }
 

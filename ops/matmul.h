@@ -14,6 +14,12 @@ struct MatmulSizes {
   bool transpose_b = false;
 };
 
+/// A multiplication and an addition each for m * n * k pairs of elements.
+inline double flops_of(const MatmulSizes& sizes) {
+  return 2.0 * static_cast<double>(sizes.m) * static_cast<double>(sizes.n) *
+         static_cast<double>(sizes.k);
+}
+
 /// c = op(a) op(b), or c += op(a) op(b). Runs on the calling thread alone, so that the bits do not
 /// depend on how many threads there are; calls on several threads do not wait for each other.
 void matmul(const MatmulSizes& sizes, const float* a, const float* b, float* c, bool accumulate);

@@ -140,8 +140,12 @@ void push_step(const char* op, ops::StepRule rule, const ops::StepOptions& optio
   std::vector<Var> mutates = {w.var()};
   if (first) mutates.push_back(first.var());
   if (second) mutates.push_back(second.var());
+  ops::Work work = ops::work_on({&w, &g, &w}, 2 * static_cast<double>(w.size()));
+  for (const NDArray& state : {first, second}) {
+    if (state) work.bytes += ops::work_on({&state, &state}, 0).bytes;
+  }
   ops::launch_in_place(
-      op, w.device(), {g.var()}, mutates,
+      op, w.device(), {g.var()}, mutates, work,
       [kernel = ops::step_kernel(op, rule, w.device(), w.dtype()), w, g, first, second, options] {
         const auto* const gradient = static_cast<const std::byte*>(ops::const_address(g));
         kernel({.gradients = std::span(&gradient, 1),

@@ -107,6 +107,7 @@ NDArray launch_reduction(const Request& request, const NDArray& from, DType resu
   if (axis) axis = resolve_axis(request.name, *axis, shape.ndim());
   NDArray out = make_output(reduced_shape(shape, axis, request.keepdims), from.device(), result);
   launch(request.name, out.device(), {from.var()}, {out.var()},
+         work_on({&from, &out}, static_cast<double>(from.size())),
          [kernel, from, out, extent = extent_of(shape, axis)] {
            kernel(const_address(from), address(out), extent);
          });

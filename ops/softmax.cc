@@ -60,6 +60,7 @@ NDArray apply_to_rows(std::string_view op, const NDArray& x, Picker pick,
   const std::int64_t n = x.shape()[-1];
   const std::int64_t rows = n == 0 ? 0 : x.size() / n;
   launch(op, out.device(), {from.var()}, {out.var()},
+         work_on({&from, &out}, static_cast<double>(from.size())),
          [kernel, from, out, rows, n] { kernel(const_address(from), address(out), rows, n); });
   return out.astype(dtype);
 }

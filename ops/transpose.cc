@@ -96,9 +96,10 @@ NDArray transpose(const NDArray& x, const std::vector<int>& axes) {
     const auto kernel = ops::kernel_for_device(
         ops::kOp, x.device(), [&] { return ops::pick_by_width(x.dtype(), pick); },
         [&] { return ops::cuda::transpose_kernel(x.dtype()); });
-    ops::launch(ops::kOp, out.device(), {x.var()}, {out.var()}, [kernel, x, out] {
-      kernel(ops::const_address(x), ops::address(out), x.shape()[0], x.shape()[1]);
-    });
+    ops::launch(ops::kOp, out.device(), {x.var()}, {out.var()}, ops::work_on({&x, &out}, 0),
+                [kernel, x, out] {
+                  kernel(ops::const_address(x), ops::address(out), x.shape()[0], x.shape()[1]);
+                });
     return out;
   }
   const auto pick = []<class T>(std::type_identity<T>) -> ops::PermuteKernel {
@@ -107,7 +108,7 @@ NDArray transpose(const NDArray& x, const std::vector<int>& axes) {
   const auto kernel = ops::kernel_for_device(
       ops::kOp, x.device(), [&] { return ops::pick_by_width(x.dtype(), pick); },
       [&] { return ops::cuda::permute_kernel(x.dtype()); });
-  ops::launch(ops::kOp, out.device(), {x.var()}, {out.var()},
+  ops::launch(ops::kOp, out.device(), {x.var()}, {out.var()}, ops::work_on({&x, &out}, 0),
               [kernel, x, out, moved = std::move(permuted)] {
                 kernel(ops::const_address(x), ops::address(out), moved);
               });

@@ -57,6 +57,7 @@ NDArray where(const NDArray& condition, const NDArray& a, const NDArray& b) {
   const NDArray x = a.astype(dtype);
   const NDArray y = b.astype(dtype);
   ops::launch(ops::kOp, device, {condition.var(), x.var(), y.var()}, {out.var()},
+              ops::work_on({&condition, &x, &y, &out}, 0),
               [kernel, condition, x, y, out, plan = ops::plan_broadcast(out.shape(), shapes)] {
                 kernel(static_cast<const std::uint8_t*>(ops::const_address(condition)),
                        ops::const_address(x), ops::const_address(y), ops::address(out), plan);

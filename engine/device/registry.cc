@@ -15,6 +15,7 @@ namespace {
 
 struct GpuTable {
   std::string spec;
+  std::vector<LogicalGpu> gpus;
   std::vector<std::unique_ptr<Backend>> backends;
   bool has_cuda = false;  // all of them, or none
 };
@@ -31,7 +32,8 @@ void refuse_mixture(const std::string& spec, const std::vector<LogicalGpu>& gpus
 GpuTable* make_gpu_table() {
   auto table = std::make_unique<GpuTable>();
   table->spec = resolved_runtime_options().gpus;
-  const std::vector<LogicalGpu> gpus = logical_gpus(table->spec, cuda_device_count);
+  table->gpus = logical_gpus(table->spec, cuda_device_count);
+  const std::vector<LogicalGpu>& gpus = table->gpus;
   refuse_mixture(table->spec, gpus);
   const auto links = std::make_shared<SimLinks>(gpus);
   for (std::size_t i = 0; i < gpus.size(); ++i) {
@@ -80,6 +82,8 @@ void check_gpu_id(int id) {
   throw std::invalid_argument(who + ": expected 0 to " + std::to_string(count - 1) +
                               " (HEDDLE_GPUS=\"" + table.spec + "\")");
 }
+
+std::span<const LogicalGpu> logical_gpu_table() { return gpu_table().gpus; }
 
 Backend& backend_of(Device device) {
   if (device.kind() == DeviceKind::kCpu) return cpu_backend();

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <span>
+
 #include "engine/device/backend.h"
+#include "engine/device/gpu_spec.h"
 
 namespace heddle::device {
 
@@ -12,5 +15,8 @@ namespace heddle::device {
 
 /// Throws std::invalid_argument, naming HEDDLE_GPUS, unless 0 <= id < num_gpus().
 void check_gpu_id(int id);
+
+/// What the GPUs are; valid to the end of the process.
+std::span<const LogicalGpu> logical_gpu_table();
 
 }  // namespace heddle::device

@@ -62,6 +62,13 @@ struct PushOptions {
   bool brief = false;
   /// The group that the operation belongs to; by default none. See CancelSource.
   CancelToken cancel = {};
+  /// What the operation costs, for the model clock only (see OpRecord): floating point operations,
+  /// and bytes that it moves, from one device to another if these differ, else in the memory of
+  /// `device`.
+  double flops = 0;
+  std::uint64_t bytes = 0;
+  Device copies_from = Device();
+  Device copies_to = Device();
 };
 
 /// Settings of the process: its devices and its default engine.

@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "heddle/device.h"
 
@@ -31,7 +32,26 @@ struct OpRecord {
   std::int64_t issued = 0;   ///< given to its stream; on the CPU equal to `started`
   std::int64_t started = 0;  ///< began to run
   std::int64_t done = 0;
+
+  /// When it would have run on the machine that the simulated GPUs imitate, by the *model clock*:
+  /// nanoseconds from the first operation of the engine on. Computed by Engine::trace() from what
+  /// has ended by then: from the program, its waits and the costs in PushOptions, never from the
+  /// host's time, order or load. So two runs of a program with one pushing thread agree to the
+  /// nanosecond, on every kind of engine and for any number of workers.
+  ///
+  /// A copy takes latency + bytes / bandwidth of its link; other work takes launch + max(flops /
+  /// peak, bytes / memory bandwidth) of its device; what has neither flops nor bytes, or runs on a
+  /// real GPU, takes none. Each (device, lane) runs one operation at a time, by priority and age;
+  /// compute operations of the CPU wait for no worker. A push takes no time, but comes after what
+  /// its thread has waited for. What an operation pushes counts as pushed by a thread that never
+  /// waited.
+  std::int64_t modelled_start = 0;
+  std::int64_t modelled_end = 0;
 };
+
+/// `records` with the times of the model clock in place of those of the wall clock, for summarize()
+/// and write_chrome_trace().
+std::vector<OpRecord> on_model_clock(std::span<const OpRecord> records);
 
 /// How well one device hid its copying, in seconds of wall time.
 struct DeviceActivity {

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "heddle/device.h"
+#include "heddle/options.h"
+#include "heddle/trace.h"
+
+namespace heddle::detail {
+
+struct VarState;
+
+/// What the push of an operation says for the model clock.
+struct ModelCost {
+  double flops = 0;
+  std::uint64_t bytes = 0;
+  Device from = {};
+  Device to = {};
+  std::uint32_t thread = 0;  ///< which pushed it
+
+  /// Of a push by the calling thread.
+  static ModelCost of(const PushOptions& options);
+};
+
+/// An operation as the model clock sees it.
+struct ModelOp {
+  struct Access {
+    std::uint64_t variable = 0;  ///< its trace_id
+    bool write = false;
+  };
+
+  std::uint64_t sequence = 0;
+  Device device = {};
+  Lane lane = Lane::kCompute;
+  int priority = 0;
+  ModelCost cost = {};  ///< zero if it did not run
+  std::vector<Access> accesses = {};
+};
+
+/// A thread that waited: for the writes of a variable, and also its reads, or for everything.
+struct ModelWait {
+  std::uint32_t thread = 0;
+  std::uint64_t after = 0;     ///< covers operations up to this sequence number
+  std::uint64_t variable = 0;  ///< its trace_id; 0: everything
+  bool reads_too = false;
+
+  /// A wait of the calling thread; null: for everything. The caller holds the engine's lock.
+  static ModelWait of(VarState* var, bool reads_too, std::uint64_t last_sequence);
+};
+
+}  // namespace heddle::detail
