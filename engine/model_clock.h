@@ -32,7 +32,8 @@ std::int64_t model_cost(const ModelOp& op, std::span<const device::LogicalGpu> g
 /// Each (device, lane) runs one operation at a time, of the ready ones that with the highest
 /// priority and then the lowest sequence. A copy also takes its link, and holds its lane while
 /// another lane's copy has that. Compute operations of the CPU wait for no worker, as how many
-/// there are is the host's affair; what takes no time waits for no lane.
+/// there are is the host's affair; what takes no time waits for no lane. Nothing is issued ahead:
+/// in the engine what stands in a stream (see compute_window) goes before what becomes ready later.
 ///
 /// A function of its arguments, integers but for the rounding in model_cost(): neither the order
 /// in which the operations ran nor any clock of the host goes in.
