@@ -88,8 +88,7 @@ class Ledger {
   /// it until all are pushed, and meanwhile run nothing. None, with nothing changed, if there is
   /// no place as for push(). The first call throws as push() does, then with nothing pushed.
   Pushed push_some(Block& block, ReadyList& ready);
-  /// Takes a place among the pending operations: if there is one and pushes are not stopped, or
-  /// anyway.
+  /// Takes a place among the pending operations: if there is one and pushes go on, or anyway.
   bool try_admit(ReadyList& ready, bool forced);
   void give_back_place();
 
@@ -121,8 +120,7 @@ class Ledger {
   std::uint32_t waits() const { return waits_.load(std::memory_order_relaxed); }
   /// Ends `op` unless another thread has the lock just now.
   bool try_end(Operation& op, ReadyList& ready);
-  /// Ends uses of a run. True if the run has ended with them and may be deleted when the caller has
-  /// left it.
+  /// Ends uses of a run. True if they were the last.
   bool end_uses(GraphRun& run, ReadyList& uses, ReadyList& ready);
   /// Ends `op` here and now. Its place stays taken if `keeps_place`.
   void end(Operation& op, ReadyList& ready, bool keeps_place = false);
