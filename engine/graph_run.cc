@@ -46,13 +46,14 @@ void GraphRun::begin(std::uint64_t first, std::uint64_t generation) {
 
 void GraphRun::fill(Operation& op, std::uint32_t use) {
   const RecordedGraph::Use& shape = graph_.uses[use];
-  const RecordedOp& first_op = program_.op(shape.first);
-  op.sequence = sequence(shape.first);
+  const RecordedOp& last = program_.op(shape.last);
+  op.sequence = sequence(shape.last);
   op.generation = generation_;
-  op.priority = first_op.priority;
-  op.device = first_op.options.device;
-  op.lane = first_op.options.lane;
-  op.flags = Operation::kInline;
+  op.priority = last.priority;
+  op.device = last.options.device;
+  op.lane = last.options.lane;
+  op.flags = static_cast<std::uint16_t>(Operation::kInline |
+                                        (last.name.empty() ? 0U : unsigned{Operation::kNamed}));
   op.kind = Submission::Kind::kUse;
   op.marks = 0;
   op.outcome = Outcome::kCompleted;
@@ -173,9 +174,14 @@ void GraphRun::carry(std::uint32_t i, const FailurePtr& failure) {
   }
 }
 
-GraphItem* GraphRun::join() {
+GraphItem* GraphRun::join(const ReadyPlace& other) {
   const std::lock_guard lock(lock_);
-  return ready_.empty() ? nullptr : use_item();
+  if (ready_.empty()) return nullptr;
+  const ReadyPlace mine = {
+      .sequence = sequence(static_cast<std::uint32_t>(ready_.first())),
+      .priority = items_.front().priority,
+  };
+  return other.node == nullptr || goes_before(mine, other) ? use_item() : nullptr;
 }
 
 bool GraphRun::is_ready() {

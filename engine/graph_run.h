@@ -59,8 +59,6 @@ class GraphRun {
   WorkerPool& pool() const { return pool_; }
   const RecordedOp& op(std::uint32_t i) const { return program_.op(i); }
   std::uint64_t sequence(std::uint32_t i) const { return first_ + i; }
-  /// The last operation that writes in the use `op`, which has not ended.
-  std::uint32_t last_write(const Operation& op) const { return graph_.uses[op.use].last; }
 
   /// What the use `op` waited for has ended; what it meets is op.failure.
   void grant(Operation& op);
@@ -94,9 +92,10 @@ class GraphRun {
   /// What operation i leaves in its variables; null: it has completed.
   void carry(std::uint32_t i, const FailurePtr& failure);
 
-  // By a worker that has nothing else to do.
-  /// An item with an operation for another worker, or null.
-  GraphItem* join();
+  // By a worker that looks for work.
+  /// An item with an operation for another worker, if that goes before `other`, which may be none;
+  /// or null.
+  GraphItem* join(const ReadyPlace& other);
   bool is_ready();
 
   // For who looks on.

@@ -1,5 +1,6 @@
 #include "engine/ledger.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -179,7 +180,8 @@ void Ledger::collect_locked(ReadyList& ready) {
     });
   }
   for (GraphRun* const run : graph_runs_) {
-    const std::size_t ended = run->ended();
+    // The last place when everything has ended, callables and uses, too.
+    const std::size_t ended = std::min<std::size_t>(run->ended(), run->size() - 1);
     limit_.give_back(ended - std::exchange(run->given_back, ended));
   }
 }
@@ -301,11 +303,7 @@ std::string Ledger::describe_writer(VarState* var, ReadyList& ready) {
   collect_locked(ready);
   if (var->last_write == nullptr) return writer_text(*var);
   const Operation& writer = *var->last_write->operation;
-  if (writer.kind != Submission::Kind::kUse) {
-    return writer_text(*var, writer.name(), writer.sequence);
-  }
-  const std::uint32_t last = writer.run->last_write(writer);
-  return writer_text(*var, writer.run->op(last).name, writer.run->sequence(last));
+  return writer_text(*var, writer.name(), writer.sequence);
 }
 
 }  // namespace heddle::detail

@@ -42,8 +42,9 @@ void Ledger::reserve_operations(const Block& block) {
   }
   // Taken from the back, as they were used last.
   block_.assign(unused_.rbegin(), unused_.rbegin() + static_cast<std::ptrdiff_t>(count));
-  for (std::size_t i = 0; i < count && block.graph == nullptr; ++i) {
-    if (block.run.route(i).has_extras) make_room(*block_[i], block.run.arguments(i));
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t op = block.graph != nullptr ? block.graph->graph().uses[i].last : i;
+    if (block.run.route(op).has_extras) make_room(*block_[i], block.run.arguments(op));
   }
   unused_.resize(unused_.size() - count);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/base/sync.h"
+#include "engine/graph_run.h"
 #include "engine/ledger.h"
 #include "engine/operation_scope.h"
 #include "engine/threaded_engine.h"
@@ -48,6 +49,7 @@ MemoryWait Ledger::begin_memory_wait() {
   wait.operations.reserve(inside.size());
   visit_pending([&](Operation& op) {
     wait.horizon = last_sequence_;
+    if (op.kind == Submission::Kind::kUse) return;
     if (op.sequence == wait.sequence) wait.queue = op.queue;
     if (std::find(inside.begin(), inside.end(), op.sequence) == inside.end()) return;
     wait.operations.push_back(&op);
@@ -75,6 +77,11 @@ MemoryRelief Ledger::relief_for(const MemoryWait& wait) {
     const bool is_earlier = op.sequence < wait.sequence;
     const bool may_run =
         op.blockers == 0 && phase != Phase::kWaitingForMemory && !is_behind(op, wait);
+    if (phase == Phase::kGranted) {
+      op.run->visit_running([&](std::uint32_t i) {
+        if (op.run->sequence(i) < wait.sequence) relief.is_sure = true;
+      });
+    }
     const bool is_free = may_run && op.is(Operation::kInline);  // some thread is at it
     if (is_earlier && phase == Phase::kRunning && !op.is(Operation::kOnStream)) {
       relief.is_sure = true;

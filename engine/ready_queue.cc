@@ -112,6 +112,14 @@ ReadyPlace ReadyQueue::take_spilled() noexcept {
   return {&node, node.sequence, arrived_++, node.priority};
 }
 
+ReadyPlace ReadyQueue::first() const noexcept {
+  if (heap_.empty()) return line_.empty() ? ReadyPlace{} : line_.front();
+  const HeapEntry& early = heap_.front();
+  if (!line_.empty() && goes_before(line_.front(), early)) return line_.front();
+  const Early& place = early_[early.number];
+  return {place.node, early.sequence, place.arrival, early.priority};
+}
+
 ReadyPlace ReadyQueue::take() noexcept {
   if (first_spilled_ != nullptr) add_spilled();
   if (size_ == 0) return {};

@@ -39,6 +39,8 @@ class ReadyQueue {
   /// True if take() would go on in the order of arrival.
   bool in_order() const { return early_.empty(); }
   void push(ReadyNode& node) noexcept;
+  /// What take() gives next, but for the patience; its node is null if there is nothing.
+  ReadyPlace first() const noexcept;
   /// Returns what take() gave, as if it had not been taken.
   void put_back(const ReadyPlace& place) noexcept;
   /// The next to run, taken out; its node is null if there is none.

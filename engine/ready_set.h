@@ -38,11 +38,17 @@ class ReadySet {
     }
   }
 
+  /// The smallest one; the set is not empty.
+  std::size_t first() {
+    if (levels_.front()[first_] == 0) find_first();
+    const std::uint64_t word = levels_.front()[first_];
+    return first_ * kBits + static_cast<std::size_t>(std::countr_zero(word));
+  }
+
   /// The smallest one, taken out; the set is not empty.
   std::size_t pop() {
-    if (levels_.front()[first_] == 0) find_first();
+    const std::size_t number = first();
     std::uint64_t& word = levels_.front()[first_];
-    const std::size_t number = first_ * kBits + static_cast<std::size_t>(std::countr_zero(word));
     word &= word - 1;
     if (word == 0) drop_word(first_);
     return number;

@@ -66,8 +66,8 @@ class GraphBuilder {
     std::uint32_t use = kNone;         ///< the one that is going on
   };
 
-  std::uint32_t begin_use(std::uint32_t op, std::size_t variable) {
-    uses_.push_back({.variable = variable, .first = op});
+  std::uint32_t begin_use(std::size_t variable) {
+    uses_.push_back({.variable = variable});
     return static_cast<std::uint32_t>(uses_.size() - 1);
   }
   void wait_for_use(std::uint32_t op, std::uint32_t use) {
@@ -77,6 +77,7 @@ class GraphBuilder {
   void end_with(std::uint32_t op, std::uint32_t use) {
     ends_.emplace_back(op, use);
     ++uses_[use].ends;
+    uses_[use].last = op;
   }
   void wait_for(std::uint32_t op, std::uint32_t earlier) {
     if (std::exchange(last_follower_[earlier], op) == op) return;  // because of another variable
@@ -87,7 +88,7 @@ class GraphBuilder {
   void write(std::uint32_t op, std::size_t at) {
     Variable& variable = variables_[numbers_[at]];
     if (op == variable.first_write) {
-      variable.use = begin_use(op, at);
+      variable.use = begin_use(at);
       wait_for_use(op, variable.use);
     } else if (variable.reads.empty()) {
       wait_for(op, variable.write);
@@ -97,7 +98,6 @@ class GraphBuilder {
     variable.reads.clear();
     variable.write = op;
     ++uses_[variable.use].writes;
-    uses_[variable.use].last = op;
     if (op != variable.last_write) return;
     end_with(op, variable.use);
     variable.use = kNone;
@@ -111,7 +111,7 @@ class GraphBuilder {
       variable.reads.push_back(op);
       return;
     }
-    if (variable.use == kNone) variable.use = begin_use(op, at);
+    if (variable.use == kNone) variable.use = begin_use(at);
     wait_for_use(op, variable.use);
     end_with(op, variable.use);
   }

@@ -45,8 +45,7 @@ class NumberLists {
 struct RecordedGraph {
   struct Use {
     std::size_t variable = 0;  ///< index of one of the program's that is it
-    std::uint32_t first = 0;   ///< operation
-    std::uint32_t last = 0;    ///< operation that writes
+    std::uint32_t last = 0;    ///< operation that ends it, or one of those that do
     std::uint32_t ends = 0;    ///< operations with which it ends
     std::uint32_t writes = 0;  ///< 0: it only reads
   };

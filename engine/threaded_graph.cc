@@ -1,6 +1,8 @@
 // How a ThreadedEngine runs the operations of a recording whose graph is known.
 
 #include <memory>
+#include <new>
+#include <string>
 #include <utility>
 
 #include "engine/graph_run.h"
@@ -14,6 +16,7 @@ namespace heddle::detail {
 std::unique_ptr<GraphRun> ThreadedEngine::graph_of(ProgramRun& run) const {
   if (run.graph() == nullptr || modes_.load(std::memory_order_relaxed) != 0) return nullptr;
   auto& pool = static_cast<WorkerPool&>(*run.route(0).queue);
+  if (!pool.may_open()) return nullptr;
   return std::make_unique<GraphRun>(run, pool);
 }
 
@@ -65,7 +68,11 @@ bool ThreadedEngine::end_recorded(GraphRun& run, std::uint32_t i, GraphRun::Step
   if (step.was_last) {
     // The captured callables may be destroyed by this.
     const RecordedOp& op = run.op(i);
-    const std::string name = op.name;
+    std::string name;
+    try {
+      name = op.name;
+    } catch (const std::bad_alloc&) {  // nameless
+    }
     const OperationScope scope(this, name, run.sequence(i), op.options.device, op.options.lane,
                                run.generation());
     run.let_go();

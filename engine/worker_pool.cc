@@ -235,9 +235,6 @@ ReadyNode* WorkerPool::steal(const Worker& me) {
       if (ReadyNode* const node = place.exchange(nullptr, std::memory_order_acquire)) return node;
     }
   }
-  for (GraphRun* const run : open_runs_) {
-    if (GraphItem* const item = run->join()) return item;
-  }
   return nullptr;
 }
 
@@ -268,9 +265,13 @@ void WorkerPool::collect_deferred() {
   if (deferred_since_.exchange(0) != 0) engine_.collect();
 }
 
-ReadyNode* WorkerPool::next(Worker& me) {
+void WorkerPool::collect_overdue() {
   const std::int64_t deferred_since = deferred_since_.load(std::memory_order_relaxed);
   if (deferred_since != 0 && now_ns() - deferred_since > kMaxDeferral) collect_deferred();
+}
+
+ReadyNode* WorkerPool::next(Worker& me) {
+  collect_overdue();
   if (ReadyNode* const node = from_batch(me)) return node;
   if (me.is_fed && idle_ == Idle::kSpin) let_come();
   return search(me);
@@ -297,7 +298,9 @@ ReadyNode* WorkerPool::search(Worker& me) {
       nap(me, lock, searching);
       has_collected = false;  // what was deferred since it looked
     }
-    ReadyNode* node = take(me);
+    empty_inbox();
+    ReadyNode* node = join_first();
+    if (node == nullptr) node = take(me);
     if (node == nullptr) node = steal(me);
     if (node != nullptr || stopping_.load()) {
       ++takes_;
@@ -420,6 +423,10 @@ ReadyNode* WorkerPool::keep_or_queue(Worker& me, ReadyNode& node) {
     return &node;
   }
   if (me.next == me.count && !seems_to_have_work()) return &node;
+  return queue_and_pop(me, node);
+}
+
+ReadyNode* WorkerPool::queue_and_pop(Worker& me, ReadyNode& node) {
   ReadyNode* next = nullptr;
   bool wakes = false;
   {
@@ -427,7 +434,10 @@ ReadyNode* WorkerPool::keep_or_queue(Worker& me, ReadyNode& node) {
     empty_inbox();
     if (is_urgent(node.priority, node.sequence)) urgent_.fetch_add(1);
     queue_.push(node);
-    if (me.next == me.count) next = queue_.pop();
+    if (me.next == me.count) {
+      next = join_first();
+      if (next == nullptr) next = queue_.pop();
+    }
     wakes = claim_sleeper();
   }
   if (wakes) wake();

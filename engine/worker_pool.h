@@ -74,6 +74,8 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   std::size_t size() const { return workers_.size(); }
   /// Idle workers look for ready operations in `run` until it is closed.
   void open(GraphRun& run);
+  /// Every look for work goes through all that are open.
+  bool may_open() const { return open_count_.load(std::memory_order_relaxed) < kMaxOpenRuns; }
   void close(GraphRun& run);
   void submit(GraphItem& item) { put(item); }
   /// True if a worker sleeps and none searches, so that help() must be called.
@@ -85,6 +87,9 @@ class WorkerPool final : public LaneQueue, public device::Executor {
 
  private:
   static constexpr std::size_t kMaxBatch = 16;
+  static constexpr std::size_t kMaxOpenRuns = 32;
+  /// Operations of a run that a worker executes between two looks at other runs.
+  static constexpr std::uint32_t kLookEvery = 16;
   /// Of so many operations a worker measures one, and how long it took for all of them.
   static constexpr std::uint32_t kMeasureEvery = 32;
   struct StreamItem;
@@ -118,6 +123,9 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   static bool stays(GraphItem& item);
   void run_work(StreamItem& item);
   ReadyNode* keep_or_queue(Worker& me, ReadyNode& node);
+  ReadyNode* queue_and_pop(Worker& me, ReadyNode& node);
+  /// An operation of an open run that goes before what is in the queue, or null.
+  ReadyNode* join_first();
   ReadyNode* next(Worker& me);
   /// Tells the ledger that `op` has ended, or leaves that to others.
   void end(Worker& me, Operation& op, ReadyList& ready);
@@ -126,6 +134,8 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   /// True if what this worker has posted, though somebody waits for it, may be taken note of later.
   bool may_defer(const Worker& me);
   void collect_deferred();
+  /// As collect_deferred(), if the oldest end was deferred long ago.
+  void collect_overdue();
   ReadyNode* from_batch(Worker& me);
   void return_batch(Worker& me);
   ReadyNode* search(Worker& me);
@@ -167,6 +177,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   alignas(64) base::SpinLock mutex_;
   ReadyQueue queue_;
   std::vector<GraphRun*> open_runs_;
+  base::Atomic<std::size_t> open_count_{0};  ///< of them; written under mutex_
 
   // Mostly written under mutex_, and read without. Who puts reads only what seldom changes.
   alignas(64) base::Atomic<bool> has_queue_{false};  ///< something is in queue_

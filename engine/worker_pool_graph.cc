@@ -14,6 +14,7 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
   GraphRun& run = *item.run;
   run.choose(item);  // others may have become ready while it was in a queue
   for (;;) {
+    collect_overdue();
     if (engine_.ledger().is_uncovered(run.generation())) engine_.collect();
     const std::int64_t begin = begin_measuring(me);
     const Outcome outcome = engine_.execute_recorded(run, item.op);
@@ -23,9 +24,11 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
     if (step.wants_help) help();
     if (!step.ended.empty()) end_uses(item, ended, step);
     if (item.op == GraphItem::kNone && !stays(item)) return nullptr;
-    if (me.next == me.count && !seems_to_have_work()) continue;
+    if (engine_.ledger().limit().has_line()) engine_.collect();
     item.sequence = run.sequence(item.op);
-    return keep_or_queue(me, item);
+    const bool looks = open_count_.load(std::memory_order_relaxed) > 1 && me.ran % kLookEvery == 0;
+    if (looks && me.next == me.count) return queue_and_pop(me, item);
+    if (me.next != me.count || seems_to_have_work()) return keep_or_queue(me, item);
   }
 }
 
@@ -49,11 +52,13 @@ bool WorkerPool::stays(GraphItem& item) {
 void WorkerPool::open(GraphRun& run) {
   const std::lock_guard lock(mutex_);
   open_runs_.push_back(&run);
+  open_count_.store(open_runs_.size(), std::memory_order_relaxed);
 }
 
 void WorkerPool::close(GraphRun& run) {
   const std::lock_guard lock(mutex_);
   std::erase(open_runs_, &run);
+  open_count_.store(open_runs_.size(), std::memory_order_relaxed);
 }
 
 void WorkerPool::help() {
@@ -63,6 +68,13 @@ void WorkerPool::help() {
     wakes = claim_sleeper();
   }
   if (wakes) wake();
+}
+
+ReadyNode* WorkerPool::join_first() {
+  for (GraphRun* const run : open_runs_) {
+    if (GraphItem* const item = run->join(queue_.first())) return item;
+  }
+  return nullptr;
 }
 
 bool WorkerPool::has_ready_run() const {
