@@ -1,5 +1,6 @@
 #include "engine/threaded_engine.h"
 
+#include <new>
 #include <utility>
 
 #include <unistd.h>
@@ -199,13 +200,18 @@ void ThreadedEngine::wait(Waiter& waiter, bool for_var) {
   if (state == Waiter::State::kStopped) throw_abandoned();
 }
 
+void ThreadedEngine::trace_wait(VarState* var, bool reads_too) noexcept try {
+  trace_.add(ledger_.model_wait(var, reads_too));
+} catch (const std::bad_alloc&) {
+}
+
 void ThreadedEngine::wait_for_var(VarState* var, bool reads_too) {
   Waiter waiter;
   const bool waits = [&] {
     Ready ready(*this);
     return ledger_.begin_wait(var, reads_too, waiter, ready.list);
   }();
-  if (tracing()) trace_.add(ledger_.model_wait(var, reads_too));
+  if (tracing()) trace_wait(var, reads_too);
   if (waits) wait(waiter, /*for_var=*/true);
   if (waiter.poison == nullptr) return;
   errors_.mark_reported(*waiter.poison);
@@ -218,7 +224,7 @@ void ThreadedEngine::wait_for_all() {
     Ready ready(*this);
     return ledger_.begin_wait_for_all(waiter, ready.list);
   }();
-  if (tracing()) trace_.add(ledger_.model_wait(nullptr, /*reads_too=*/true));
+  if (tracing()) trace_wait(nullptr, /*reads_too=*/true);
   if (waits) wait(waiter, /*for_var=*/false);
   errors_.raise_all();
   if (is_on(kHasCancelled)) throw_cancelled();

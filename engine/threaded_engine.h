@@ -92,6 +92,8 @@ class ThreadedEngine final : public EngineCore {
 
   Route route(const Submission& submission);
   void wait_for_room();
+  /// The thread has begun to wait; null: for everything. Without memory that leaves no trace.
+  void trace_wait(VarState* var, bool reads_too) noexcept;
   void wait(Waiter& waiter, bool for_var);
   /// execute(), where there is more to do than to call it.
   void execute_unusual(Operation& op, RunContext& context, OperationScope& scope);
