@@ -66,8 +66,10 @@ void GraphRun::fill(Operation& op, std::uint32_t use) {
   uses_[use] = &op;
 }
 
-std::uint32_t GraphRun::pop() {
-  return ready_.empty() ? GraphItem::kNone : static_cast<std::uint32_t>(ready_.pop());
+void GraphRun::take_first(GraphItem& item) {
+  if (ready_.empty()) return;
+  if (item.op != GraphItem::kNone) ready_.insert(item.op);
+  item.op = static_cast<std::uint32_t>(ready_.pop());
 }
 
 GraphItem* GraphRun::use_item() {
@@ -75,7 +77,7 @@ GraphItem* GraphRun::use_item() {
     if (item.is_used) continue;
     item.is_used = true;
     ++used_items_;
-    item.op = pop();
+    take_first(item);
     item.sequence = sequence(item.op);
     return &item;
   }
@@ -109,9 +111,14 @@ void GraphRun::grant(Operation& op) {
 
 void GraphRun::choose(GraphItem& item) {
   const std::lock_guard lock(lock_);
-  if (ready_.empty()) return;
-  if (item.op != GraphItem::kNone) ready_.insert(item.op);
-  item.op = pop();
+  item.is_running = true;
+  take_first(item);
+}
+
+void GraphRun::put_off(GraphItem& item) {
+  const std::lock_guard lock(lock_);
+  item.is_running = false;
+  item.sequence = sequence(item.op);
 }
 
 GraphRun::Step GraphRun::end(GraphItem& item, Outcome outcome) {
@@ -119,11 +126,11 @@ GraphRun::Step GraphRun::end(GraphItem& item, Outcome outcome) {
   const std::lock_guard lock(lock_);
   const std::uint32_t i = item.op;
   ended_[static_cast<std::size_t>(outcome)].store(ended(outcome) + 1, std::memory_order_relaxed);
-  std::uint32_t first = GraphItem::kNone;  // of those that become ready, mostly the only one
+  item.op = GraphItem::kNone;
   for (const std::uint32_t follower : graph_.followers[i]) {
     if (--blockers_[follower] != 0) continue;
-    if (first == GraphItem::kNone) {
-      first = follower;
+    if (item.op == GraphItem::kNone) {  // mostly the only one
+      item.op = follower;
     } else {
       ready_.insert(follower);
     }
@@ -139,18 +146,16 @@ GraphRun::Step GraphRun::end(GraphItem& item, Outcome outcome) {
     --uses_left_;
     step.was_last = uses_left_ == 0;
   }
-  if (first != GraphItem::kNone && !ready_.empty())
-    ready_.insert(std::exchange(first, GraphItem::kNone));
-  item.op = first != GraphItem::kNone ? first : pop();
+  take_first(item);
   step.wants_help = !ready_.empty() && pool_.lacks_searcher();
   return step;
 }
 
 GraphRun::Left GraphRun::leave(GraphItem& item) {
   const std::lock_guard lock(lock_);
-  item.op = pop();
+  take_first(item);
   if (item.op != GraphItem::kNone) return Left::kNot;
-  item.is_used = false;
+  item.is_used = item.is_running = false;
   --used_items_;
   return is_over_ && used_items_ == 0 ? Left::kLast : Left::kLeft;
 }

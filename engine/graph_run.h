@@ -24,6 +24,7 @@ struct GraphItem : ReadyNode {
   GraphRun* run = nullptr;
   std::uint32_t op = kNone;
   bool is_used = false;
+  bool is_running = false;  ///< its worker is at `op`, which stands in no queue
 };
 
 /// One run of a recording whose graph is known, until it has ended: which of its operations are
@@ -65,8 +66,10 @@ class GraphRun {
 
   // By the worker that has an item.
   /// Gives the item the ready operation that goes first, if that goes before the one that it has,
-  /// or it has none.
+  /// or it has none: the worker is going to run it.
   void choose(GraphItem& item);
+  /// The item is going to stand in a queue, with its operation.
+  void put_off(GraphItem& item);
   void call(std::uint32_t i, RunContext& context) { program_.call(i, context, reserved_); }
   struct Step {
     ReadyList ended;          ///< uses
@@ -107,12 +110,12 @@ class GraphRun {
     return ended(Outcome::kCompleted) + ended(Outcome::kFailed) + ended(Outcome::kSkipped) +
            ended(Outcome::kCancelled);
   }
-  /// Calls `visit` with the numbers of the operations that workers have.
+  /// Calls `visit` with the numbers of the operations that workers are at.
   template <class Visit>
   void visit_running(Visit&& visit) {
     const std::lock_guard lock(lock_);
     for (const GraphItem& item : items_) {
-      if (item.is_used && item.op != GraphItem::kNone) visit(item.op);
+      if (item.is_running && item.op != GraphItem::kNone) visit(item.op);
     }
   }
 
@@ -121,7 +124,8 @@ class GraphRun {
   std::size_t given_back = 0;      ///< places
 
  private:
-  std::uint32_t pop();
+  /// As choose().
+  void take_first(GraphItem& item);
   GraphItem* use_item();
 
   const std::size_t size_;

@@ -20,18 +20,7 @@
 namespace heddle::detail {
 
 class OperationScope;
-
-/// A run of a recording whose operations are being pushed. Lives on the stack of its pusher.
-struct Block {
-  ProgramRun& run;
-  Submission::Admission admission;
-  GraphRun* graph = nullptr;   ///< then its uses are pushed instead of the operations
-  std::int64_t pushed_at = 0;  ///< if traced
-
-  // Of the ledger.
-  std::size_t next = 0;     ///< how many are pushed
-  std::uint64_t first = 0;  ///< the sequence number of the first
-};
+struct Block;
 
 /// The book that an engine keeps of its operations: one lock, and everything that it guards.
 ///

@@ -2,6 +2,7 @@
 
 #include "engine/base/prefetch.h"
 #include "engine/base/sync.h"
+#include "engine/block.h"
 #include "engine/graph_run.h"
 #include "engine/ledger.h"
 #include "engine/ledger_turn.h"

@@ -134,7 +134,10 @@ class Graph {
 class Schedule {
  public:
   Schedule(std::span<const ModelOp> ops, std::span<const ModelWait> waits, Gpus gpus)
-      : ops_(ops), gpus_(gpus), graph_(ops, waits), times_(graph_.size()) {}
+      : ops_(ops), gpus_(gpus), graph_(ops, waits), costs_(graph_.size()), times_(graph_.size()) {
+    for (std::size_t node = 0; node < ops.size(); ++node)
+      costs_[node] = model_cost(ops[node], gpus);
+  }
 
   std::vector<ModelTime> run() {
     for (std::size_t node = 0; node < graph_.size(); ++node) {
@@ -161,7 +164,7 @@ class Schedule {
   };
 
   bool has_lane(std::size_t node) const {
-    if (node >= ops_.size() || model_cost(ops_[node], gpus_) == 0) return false;
+    if (costs_[node] == 0) return false;
     return ops_[node].lane != Lane::kCompute || place_of(ops_[node].device, gpus_) != gpus_.size();
   }
 
@@ -170,9 +173,8 @@ class Schedule {
   }
 
   void begin(std::size_t node, std::int64_t start) {
-    const std::int64_t cost = node < ops_.size() ? model_cost(ops_[node], gpus_) : 0;
-    times_[node] = {start, start + cost};
-    ends_.emplace(start + cost, node);
+    times_[node] = {start, start + costs_[node]};
+    ends_.emplace(times_[node].end, node);
   }
 
   /// `node` has become ready.
@@ -207,6 +209,7 @@ class Schedule {
   const std::span<const ModelOp> ops_;
   const Gpus gpus_;
   Graph graph_;
+  std::vector<std::int64_t> costs_;  ///< by node; a wait has none
   std::vector<ModelTime> times_;
   std::map<QueueName, Queue> queues_;
   std::map<Link, std::int64_t> link_free_at_;

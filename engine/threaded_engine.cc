@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "engine/async_state.h"
+#include "engine/block.h"
 #include "engine/operation_scope.h"
 #include "engine/stop.h"
 

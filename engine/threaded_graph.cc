@@ -7,7 +7,6 @@
 
 #include "engine/graph_run.h"
 #include "engine/operation_scope.h"
-#include "engine/stop.h"
 #include "engine/threaded_engine.h"
 
 namespace heddle::detail {

@@ -298,7 +298,6 @@ ReadyNode* WorkerPool::search(Worker& me) {
       nap(me, lock, searching);
       has_collected = false;  // what was deferred since it looked
     }
-    empty_inbox();
     ReadyNode* node = join_first();
     if (node == nullptr) node = take(me);
     if (node == nullptr) node = steal(me);

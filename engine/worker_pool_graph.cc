@@ -25,10 +25,11 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
     if (!step.ended.empty()) end_uses(item, ended, step);
     if (item.op == GraphItem::kNone && !stays(item)) return nullptr;
     if (engine_.ledger().limit().has_line()) engine_.collect();
-    item.sequence = run.sequence(item.op);
     const bool looks = open_count_.load(std::memory_order_relaxed) > 1 && me.ran % kLookEvery == 0;
-    if (looks && me.next == me.count) return queue_and_pop(me, item);
-    if (me.next != me.count || seems_to_have_work()) return keep_or_queue(me, item);
+    const bool has_batch = me.next != me.count;
+    if (!looks && !has_batch && !seems_to_have_work()) continue;
+    run.put_off(item);
+    return has_batch ? keep_or_queue(me, item) : queue_and_pop(me, item);
   }
 }
 
@@ -71,6 +72,8 @@ void WorkerPool::help() {
 }
 
 ReadyNode* WorkerPool::join_first() {
+  if (open_runs_.empty()) return nullptr;
+  empty_inbox();
   for (GraphRun* const run : open_runs_) {
     if (GraphItem* const item = run->join(queue_.first())) return item;
   }

@@ -26,15 +26,6 @@ std::vector<Lane> stream_lanes() {
   return {Lane::kCompute, Lane::kCopyIn, Lane::kCopyOut, Lane::kComm};
 }
 
-std::uint64_t root_of(Engine& engine, const Var& var) {
-  try {
-    engine.wait_for_var(var);
-  } catch (const OpError& error) {
-    return error.sequence();
-  }
-  return 0;
-}
-
 std::vector<std::uint8_t> pattern(std::size_t size, std::uint32_t seed) {
   std::vector<std::uint8_t> bytes(size);
   std::uint32_t state = seed * 2654435761U + 1;

@@ -11,11 +11,14 @@
 #include "heddle/ndarray.h"
 
 #include "tests/support/gate.h"
+#include "tests/support/root_of.h"
 
 // The devices of the program that this file is part of, and work on them. Every behaviour in this
 // folder is written once and holds for each kind of device: see CMakeLists.txt.
 
 namespace heddle::conformance {
+
+using support::root_of;
 
 /// Its logical GPUs, or two names of the CPU if it has none.
 std::vector<Device> devices();
@@ -64,10 +67,6 @@ class HeldStream {
   };
   std::shared_ptr<State> state_;
 };
-
-/// The number of the operation that poisons `var`, once all that was pushed to it has ended; 0 if
-/// none does.
-std::uint64_t root_of(Engine& engine, const Var& var);
 
 /// `size` bytes that differ from those of other seeds, also where they are shifted.
 std::vector<std::uint8_t> pattern(std::size_t size, std::uint32_t seed);

@@ -13,6 +13,7 @@
 
 #include "tests/support/engines.h"
 #include "tests/support/gate.h"
+#include "tests/support/root_of.h"
 
 // What an operation throws poisons what it mutates, and travels with the data.
 
@@ -21,18 +22,9 @@ namespace {
 
 using Catch::Matchers::Contains;
 using support::Counter;
+using support::root_of;
 
 void fail() { throw std::runtime_error("the disk is on fire"); }
-
-/// The sequence number of the root that poisons `var`, or 0.
-std::uint64_t root_of(Engine& engine, const Var& var) {
-  try {
-    engine.wait_for_var(var);
-  } catch (const OpError& error) {
-    return error.sequence();
-  }
-  return 0;
-}
 
 TEST_CASE("waiting for what a failed operation mutates throws its OpError") {
   HEDDLE_FOR_EACH(options, every_engine);

@@ -15,6 +15,7 @@
 #include "tests/support/engines.h"
 #include "tests/support/foreign_thread.h"
 #include "tests/support/gate.h"
+#include "tests/support/root_of.h"
 #include "tests/support/scale.h"
 
 // What Recording::run() does: it is the script pushed once more, in one piece.
@@ -26,15 +27,7 @@ using support::Counter;
 using support::ForeignThread;
 using support::HeldOperation;
 using support::Log;
-
-std::uint64_t root_of(Engine& engine, const Var& var) {
-  try {
-    engine.wait_for_var(var);
-  } catch (const OpError& error) {
-    return error.sequence();
-  }
-  return 0;
-}
+using support::root_of;
 
 TEST_CASE("a run takes sequence numbers in a row and returns the first") {
   HEDDLE_FOR_EACH(options, every_engine);

@@ -18,6 +18,7 @@
 #include "tests/support/engines.h"
 #include "tests/support/foreign_thread.h"
 #include "tests/support/gate.h"
+#include "tests/support/root_of.h"
 
 // The contract on devices whose lanes are streams. This program has two simulated GPUs.
 
@@ -30,18 +31,10 @@ using support::ForeignThread;
 using support::Gate;
 using support::HeldOperation;
 using support::Log;
+using support::root_of;
 
 constexpr std::array kLanes = {Lane::kCompute, Lane::kCopyIn, Lane::kCopyOut, Lane::kComm,
                                Lane::kBlocking};
-
-std::uint64_t root_of(Engine& engine, const Var& var) {
-  try {
-    engine.wait_for_var(var);
-  } catch (const OpError& error) {
-    return error.sequence();
-  }
-  return 0;
-}
 
 TEST_CASE("an operation on a GPU knows its device and lane") {
   HEDDLE_FOR_EACH(options, every_engine);

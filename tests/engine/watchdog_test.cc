@@ -91,6 +91,50 @@ TEST_CASE("the watchdog names what runs and who waits for it") {
                        "#2 'reader' on cpu(0), lane compute: waits for #1 'stuck' (variable 'x')"));
 }
 
+/// Eight operations, the first of which waits for `gate`.
+Recording record_behind(Engine& engine, const Var& x, const Gate& gate) {
+  return engine.record([&] {
+    engine.push([&gate] { gate.wait(); }, {}, {x}, {.name = "inner"});
+    for (int i = 0; i < 7; ++i) engine.push([] {}, {}, {x});
+  });
+}
+
+TEST_CASE("the watchdog names what runs in the run of a recording") {
+  Engine engine(watched({.kind = EngineKind::kThreaded, .cpu_workers = 1}));
+  const Var x = engine.new_variable("x");
+  std::string text;
+  {
+    const StandardError captured;
+    Gate gate;
+    record_behind(engine, x, gate).run();
+    text = captured.wait();
+    gate.open();
+    engine.wait_for_all();
+  }
+  CHECK_THAT(text, Catch::Contains("part of a run of 8 recorded operations, of which 0 have ended; "
+                                   "#1 'inner' runs, for at least"));
+}
+
+TEST_CASE("the watchdog does not say that a recorded operation in a queue runs") {
+  Engine engine(watched({.kind = EngineKind::kThreaded, .cpu_workers = 1}));
+  const Var x = engine.new_variable("x");
+  std::string text;
+  {
+    const StandardError captured;
+    Gate gate;
+    gate.open();
+    HeldOperation held(engine, {}, {}, {.name = "stuck"});
+    held.wait_until_started();
+    record_behind(engine, x, gate).run();
+    text = captured.wait();
+    held.release();
+    engine.wait_for_all();
+  }
+  CHECK_THAT(text, Catch::Contains("#1 'stuck' on cpu(0), lane compute: runs, for at least"));
+  CHECK_THAT(text, Catch::Contains("part of a run of 8 recorded operations"));
+  CHECK_THAT(text, !Catch::Contains("'inner' runs"));
+}
+
 TEST_CASE("the watchdog reports a stall once, and the next one again") {
   Engine engine(watched({}));
   std::string text;

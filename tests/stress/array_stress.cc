@@ -3,30 +3,19 @@
 // again.
 
 #include <cstdint>
-#include <exception>
 #include <iostream>
 #include <string>
 
 #include "heddle/heddle.h"
 
+#include "tests/stress/stress_main.h"
 #include "tests/support/array_program.h"
-#include "tests/support/number_arguments.h"
 #include "tests/support/watchdog.h"
 
 namespace heddle {
 namespace {
 
-struct Arguments {
-  std::uint64_t ops = 1'000'000;
-  std::uint64_t seed = 1;
-  std::uint64_t gpus = 4;
-};
-
-bool parse(int argc, char** argv, Arguments& arguments) {
-  return support::parse_numbers(
-      argc, argv,
-      {{"--ops", &arguments.ops}, {"--seed", &arguments.seed}, {"--gpus", &arguments.gpus}});
-}
+using stress::Arguments;
 
 int run(const Arguments& arguments) {
   RuntimeOptions options;
@@ -61,15 +50,6 @@ int run(const Arguments& arguments) {
 }  // namespace heddle
 
 int main(int argc, char** argv) {
-  heddle::Arguments arguments;
-  if (!heddle::parse(argc, argv, arguments)) {
-    std::cerr << "usage: heddle_array_stress [--ops N] [--seed S] [--gpus N]\n";
-    return 2;
-  }
-  try {
-    return heddle::run(arguments);
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << '\n';
-    return 2;
-  }
+  return heddle::stress::stress_main(argc, argv, "heddle_array_stress",
+                                     {.ops = 1'000'000, .gpus = 4}, heddle::run);
 }

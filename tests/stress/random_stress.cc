@@ -2,31 +2,20 @@
 // line now and then, and the first failure with all that is needed to run it again.
 
 #include <cstdint>
-#include <exception>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "heddle/options.h"
 
+#include "tests/stress/stress_main.h"
 #include "tests/support/engines.h"
-#include "tests/support/number_arguments.h"
 #include "tests/support/program_test.h"
 
 namespace heddle {
 namespace {
 
-struct Arguments {
-  std::uint64_t ops = 100'000'000;
-  std::uint64_t seed = 1;
-  std::uint64_t gpus = 0;
-};
-
-bool parse(int argc, char** argv, Arguments& arguments) {
-  return support::parse_numbers(
-      argc, argv,
-      {{"--ops", &arguments.ops}, {"--seed", &arguments.seed}, {"--gpus", &arguments.gpus}});
-}
+using stress::Arguments;
 
 /// The `index`-th program: each combination of sizes, threads and engine comes up.
 support::ProgramShape shape_of(std::uint64_t index, std::uint64_t gpus) {
@@ -76,15 +65,6 @@ int run(const Arguments& arguments) {
 }  // namespace heddle
 
 int main(int argc, char** argv) {
-  heddle::Arguments arguments;
-  if (!heddle::parse(argc, argv, arguments)) {
-    std::cerr << "usage: heddle_random_stress [--ops N] [--seed S] [--gpus N]\n";
-    return 2;
-  }
-  try {
-    return heddle::run(arguments);
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << '\n';
-    return 2;
-  }
+  return heddle::stress::stress_main(argc, argv, "heddle_random_stress", {.ops = 100'000'000},
+                                     heddle::run);
 }
