@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/base/prefetch.h"
+#include "engine/fetch_ahead.h"
 #include "engine/graph_run.h"
 #include "engine/ledger_turn.h"
 #include "engine/operation_scope.h"
@@ -199,6 +200,10 @@ void Ledger::end_locked(Operation& op, ReadyList& ready) {
 bool Ledger::try_end(Operation& op, ReadyList& ready) {
   if (!lock_.try_lock()) return false;
   const Turn turn(*this, std::adopt_lock);
+  if (op.access_count > 1) {
+    fetch_neighbours(op);
+    fetch_operations_behind(op);
+  }
   end_locked(op, ready);
   limit_.give_back();
   return true;

@@ -104,7 +104,9 @@ class Ledger {
   /// True if some thread waits for everything that was pushed before.
   bool is_waited_for_all() const { return generations_.first_uncovered() != Generations::kNone; }
   /// True if a thread, and not just an operation, waits for others to end.
-  bool is_urgent() const { return limit_.has_line() || var_waiters_.load() != 0; }
+  bool is_urgent() const {
+    return limit_.has_line() || var_waiters_.load() != 0 || is_waited_for_all();
+  }
   /// How often a thread has begun to wait for a variable.
   std::uint32_t waits() const { return waits_.load(std::memory_order_relaxed); }
   /// Ends `op` unless another thread has the lock just now.

@@ -5,6 +5,7 @@
 
 #include "engine/base/prefetch.h"
 #include "engine/base/sync.h"
+#include "engine/fetch_ahead.h"
 #include "engine/operation.h"
 
 namespace heddle::detail {
@@ -50,8 +51,8 @@ class alignas(64) BasicMailbox {
       base::prefetch_lines(&op, Operation::kAccessLine, Operation::kAccessLine);
     });
     if (end - begin >= kWorthPrefetching) {
-      for_each([](Operation& op) { prefetch_neighbours(op); });
-      for_each([](Operation& op) { prefetch_next(op); });
+      for_each([](Operation& op) { fetch_neighbours(op); });
+      for_each([](Operation& op) { fetch_operations_behind(op); });
     }
     for_each(take);
     taken_.store(end, std::memory_order_release);
@@ -59,20 +60,6 @@ class alignas(64) BasicMailbox {
 
  private:
   static constexpr std::size_t kWorthPrefetching = 3;
-
-  static void prefetch_neighbours(const Operation& op) {
-    for (std::uint32_t i = 0; i < op.access_count; ++i) {
-      const Access& access = op.accesses()[i];
-      if (access.newer != nullptr) base::prefetch_to_write(access.newer);
-      if (access.older != nullptr) base::prefetch_to_write(access.older);
-    }
-  }
-  static void prefetch_next(const Operation& op) {
-    for (std::uint32_t i = 0; i < op.access_count; ++i) {
-      const Access* const newer = op.accesses()[i].newer;
-      if (newer != nullptr) base::prefetch_to_write(newer->operation);
-    }
-  }
 
   base::Atomic<std::size_t> posted_{0};
   std::size_t known_taken_ = 0;  ///< an older value of taken_, of the worker

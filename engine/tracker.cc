@@ -1,7 +1,10 @@
 #include "engine/tracker.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
+
+#include "engine/fetch_ahead.h"
 
 namespace heddle::detail {
 namespace {
@@ -49,7 +52,7 @@ template <class Visit>
 void for_each_behind(const Access& access, Visit&& visit) {
   if (access.write) {
     Access* reader = access.newer;
-    for (; reader != nullptr && !reader->write; reader = reader->newer) visit(*reader->operation);
+    for (; reader != access.next_write; reader = reader->newer) visit(*reader->operation);
   }
   if (access.next_write != nullptr) visit(*access.next_write->operation);
 }
@@ -114,13 +117,14 @@ Tracker::Held Tracker::push(Operation& op, const VarList& reads, const VarList& 
   }
   op.access_count = static_cast<std::uint32_t>(access - op.accesses());
   if (op.blockers != 0) return marked ? Held::kByOthers : Held::kByAwaited;
-  op.meet(inherited(op));
+  if (has_failed()) op.meet(inherited(op));
   return Held::kNot;
 }
 
 void Tracker::unblock(Operation& op, ReadyList& ready) const {
   if (--op.blockers != 0) return;
-  op.meet(inherited(op));
+  if (ready.empty()) fetch_to_run(op);  // mostly it runs next, here
+  if (has_failed()) op.meet(inherited(op));
   ready.push(op);
 }
 
@@ -159,17 +163,12 @@ FailurePtr Tracker::inherited(const Operation& op) const {
   return first;
 }
 
-void Tracker::done(Operation& op, ReadyList& ready) {
-  Access* const accesses = op.accesses();
-  for (std::uint32_t i = 0; i < op.access_count; ++i) end(accesses[i], ready);
-}
-
 void Tracker::carry(VarState& var, const FailurePtr& poison) {
   if (poison != nullptr) has_failed_.store(true, std::memory_order_relaxed);
   drop(var.carry(poison));
 }
 
-void Tracker::end(Access& access, ReadyList& ready) {
+inline void Tracker::end(Access& access, ReadyList& ready) {
   VarState& var = *access.var;
   const Operation& op = *access.operation;
   if (access.write) {
@@ -178,6 +177,7 @@ void Tracker::end(Access& access, ReadyList& ready) {
     if (var.last_write == &access) var.last_write = nullptr;
   }
   unlink(access);  // first: what is behind is not behind it any more
+  if (access.write && op.access_count == 1) fetch_after_next(access);
   for_each_behind(access, [&](Operation& behind) {
     if (!follows(behind, op)) unblock(behind, ready);
   });
@@ -185,6 +185,10 @@ void Tracker::end(Access& access, ReadyList& ready) {
   if (var.newest != nullptr) return;
   if (var.is_poisoned) drop(var.poison);  // it may go with the variable
   release(&var);
+}
+
+void Tracker::done(Operation& op, ReadyList& ready) {
+  for (Access& access : std::span(op.accesses(), op.access_count)) end(access, ready);
 }
 
 bool Tracker::begin_wait(VarState& var, bool reads_too, Waiter& waiter) {

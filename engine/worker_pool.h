@@ -46,8 +46,8 @@ class ThreadedEngine;
 ///  - While every worker is busy, ends that others wait for are taken note of some at a time. Who
 ///    defers one says so in deferred_since_ before it looks whether a worker is idle; an idle
 ///    worker counts itself in searching_, or off napping_, before it looks there (all sequentially
-///    consistent), and a busy one looks before each operation. That is done only if nobody waits
-///    urgently, if no other queue could run what becomes ready, and if several workers make the
+///    consistent), and a busy one looks before each operation. That is done only if no thread
+///    waits, if no other queue could run what becomes ready, and if several workers make the
 ///    order of equals free.
 ///  - What is in a batch goes before what is in the queue, but for what became ready later. If the
 ///    order asks for that to run first, urgent_ is raised, and every worker that took its batch

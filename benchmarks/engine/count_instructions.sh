@@ -126,6 +126,6 @@ if "$write"; then
 elif [[ ! -f $baseline ]]; then
   echo "no baseline to compare with; --write makes one"
 elif ((${#too_many[@]})); then
-  printf 'more than %d %% above the baseline: %s\n' "$most_percent" "${too_many[@]}" >&2
+  printf "more than $most_percent %% above the baseline: %s\n" "${too_many[@]}" >&2
   exit 1
 fi

@@ -8,10 +8,10 @@ constexpr std::size_t kCacheLine = 64;
 
 /// Asks for the cache line of `place`, which another core may have, to write to it. The built-in
 /// would ask for it to read unless the whole file is compiled for processors that have prefetchw;
-/// others pass over the instruction.
+/// others pass over the instruction, and all of them over null.
 inline void prefetch_to_write(const void* place) {
 #if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(place)));
+  asm volatile("prefetchw (%0)" : : "r"(place));
 #else
   __builtin_prefetch(place, 1);
 #endif
