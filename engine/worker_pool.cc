@@ -11,8 +11,8 @@
 namespace heddle::detail {
 namespace {
 
-/// As long as it takes to wake a thread: who sleeps sooner pays more than it saves.
-constexpr std::chrono::microseconds kSpin{20};
+/// As long as it takes to wake a thread, in ns: who sleeps sooner pays more than it saves.
+constexpr std::int64_t kSpin = 20000;
 
 /// A worker that finds fewer operations than this is faster than who pushes.
 constexpr std::size_t kEnough = 4;
@@ -344,14 +344,13 @@ ReadyNode* WorkerPool::search(Worker& me) {
 }
 
 void WorkerPool::spin() const {
-  using Clock = base::Clock;
-  const Clock::time_point end = Clock::now() + kSpin;
-  int pauses = 1;
-  do {
+  const bool gives_way = !engine_.is_only_queue();  // to the threads of the others
+  const std::int64_t end = now_ns() + kSpin;
+  for (int pauses = 1; now_ns() < end; pauses = std::min(2 * pauses, kMaxPauses)) {
     if (seems_to_have_work() || stopping_.load()) return;
-    for (int i = 0; i < pauses; ++i) base::cpu_relax();
-    pauses = std::min(2 * pauses, kMaxPauses);
-  } while (Clock::now() < end);
+    if (gives_way) base::yield();
+    for (int i = 0; i < pauses && !gives_way; ++i) base::cpu_relax();
+  }
 }
 
 /// Returns as a searching worker, unless the pool is being stopped.
