@@ -30,12 +30,12 @@ Load::Load(Engine& engine, CancelToken group) : engine_(engine), group_(std::mov
   for (int i = 0; i < kVariables; ++i) vars_.push_back(engine.new_variable());
 }
 
-/// Counts what came of a call that pushes one operation.
+/// Counts what came of a call that pushes so many operations, or none.
 template <class Call>
-void Load::attempt(Call&& call) {
+void Load::attempt(Call&& call, std::uint64_t operations) {
   try {
     call();
-    ++accepted_;
+    accepted_ += operations;
   } catch (const std::bad_alloc&) {
     ++without_memory_;
   } catch (const EngineStopped&) {
@@ -119,8 +119,27 @@ void Load::push_and_delete(Random& random) {
   });
 }
 
+void Load::record_and_run(Random& random) {
+  const bool is_plain = random.one_in(2);  // then what depends on what is found out once
+  const int operations = 3 + random.below(8);
+  Recording recording;
+  wait([&] {
+    recording = engine_.record([&] {
+      for (int i = 0; i < operations; ++i) {
+        const Body body{*this, random.one_in(6) ? random.below(4) : 0, random.one_in(8)};
+        const PushOptions wishes = is_plain ? PushOptions{} : options(random);
+        engine_.push(body, {vars_[0]}, {vars_[random.one_in(2) ? 1 : 2]}, wishes);
+      }
+    });
+  });
+  if (recording.size() == 0) return;
+  for (int runs = 1 + random.below(3); runs > 0; --runs) {
+    attempt([&] { recording.run(); }, static_cast<std::uint64_t>(operations));
+  }
+}
+
 void Load::step(Random& random) {
-  switch (random.below(12)) {
+  switch (random.below(13)) {
     case 0:
       return attempt([&] { engine_.clear_error(any_var(random)); });
     case 1:
@@ -135,6 +154,8 @@ void Load::step(Random& random) {
     case 5:
     case 6:
       return push_async(random);
+    case 7:
+      return record_and_run(random);
     default:
       return push(random);
   }

@@ -12,8 +12,8 @@
 namespace heddle::faults {
 
 /// Random operations of every sort for an engine, and how many of them it took: plain and
-/// asynchronous ones, some that fail, that push others, or that end on another thread; deletions,
-/// clear_error and waits.
+/// asynchronous ones, some that fail, that push others, or that end on another thread; runs of
+/// recordings, deletions, clear_error and waits.
 ///
 /// Thread safety: step() from any thread, each with a Random of its own. Outlives its engine.
 class Load {
@@ -37,12 +37,13 @@ class Load {
   struct Body;
 
   template <class Call>
-  void attempt(Call&& call);
+  void attempt(Call&& call, std::uint64_t operations = 1);
   template <class Wait>
   void wait(Wait&& wait);
   void push(Random& random);
   void push_async(Random& random);
   void push_and_delete(Random& random);
+  void record_and_run(Random& random);
   PushOptions options(Random& random) const;
   const Var& any_var(Random& random) const;
 
