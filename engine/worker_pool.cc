@@ -271,7 +271,6 @@ void WorkerPool::collect_overdue() {
 }
 
 ReadyNode* WorkerPool::next(Worker& me) {
-  collect_overdue();
   if (ReadyNode* const node = from_batch(me)) return node;
   if (me.is_fed && idle_ == Idle::kSpin) let_come();
   return search(me);
@@ -381,8 +380,10 @@ void WorkerPool::run(Worker& me, ReadyNode& first) {
         break;
       case ReadyNode::Type::kWork:
         run_work(static_cast<StreamItem&>(*node));
-        return;
+        node = nullptr;
+        break;
     }
+    collect_overdue();
   }
 }
 

@@ -1,9 +1,13 @@
 #include <atomic>
+#include <chrono>
 #include <semaphore>
+#include <thread>
 
 #include <catch2/catch.hpp>
 
 #include "heddle/heddle.h"
+
+#include "tests/support/gate.h"
 
 // What the workers of one lane promise each other.
 
@@ -27,4 +31,38 @@ TEST_CASE("operations that need each other meet among tiny ones, where workers n
     engine.wait_for_all();
   }
   CHECK(ran == kMeetings * kTiny);
+}
+
+TEST_CASE("what an operation makes ready does not wait for a chain that was pushed later") {
+  heddle::Engine engine({.cpu_workers = 2});
+  const heddle::Var x = engine.new_variable();
+  const heddle::Var link = engine.new_variable();
+  heddle::support::HeldOperation beside(engine, {}, {});
+  heddle::support::HeldOperation before(engine, {}, {x});
+  beside.wait_until_started();
+  before.wait_until_started();
+
+  constexpr int kLinks = 50;
+  std::atomic<int> links = 0;
+  std::atomic<int> links_before = 0;
+  heddle::support::Gate ran;
+  engine.push(
+      [&] {
+        links_before = links.load();
+        ran.open();
+      },
+      {x}, {});
+  for (int i = 0; i < kLinks; ++i) {
+    engine.push(
+        [&links] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          ++links;
+        },
+        {}, {link});
+  }
+  before.release();
+  ran.wait();
+  beside.release();
+  engine.wait_for_all();
+  CHECK(links_before < kLinks / 2);
 }
