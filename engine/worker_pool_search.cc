@@ -1,0 +1,155 @@
+// How a worker looks for work, and what it does when there is none.
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <utility>
+
+#include "engine/threaded_engine.h"
+#include "engine/worker_pool.h"
+
+namespace heddle::detail {
+namespace {
+
+/// As long as it takes to wake a thread, in ns: who sleeps sooner pays more than it saves.
+constexpr std::int64_t kSpin = 20000;
+
+/// Longest pause between two looks, in pauses of the CPU: each look costs who pushes a cache miss.
+constexpr int kMaxPauses = 32;
+
+/// Pauses between two looks whether somebody has begun to wait.
+constexpr int kFewPauses = 2;
+
+/// How long a worker that is faster than who pushes lets operations come before it looks again, in
+/// ns: each look takes lines from the pusher.
+constexpr std::int64_t kLetCome = 8000;
+
+/// Operations that run for less than this, in ns, are fine-grained: to hand one to another core
+/// takes as long.
+constexpr std::int64_t kFine = 200;
+
+/// How long it takes for kMeasureEvery operations, in ns, if they are fine-grained and come one
+/// after the other.
+constexpr std::int64_t kFineTogether = 64000;
+
+/// How long a worker naps.
+constexpr std::chrono::microseconds kNap{50};
+
+}  // namespace
+
+void WorkerPool::end_measuring(Worker& me, std::int64_t begin) {
+  const std::int64_t end = now_ns();
+  const std::int64_t since = std::exchange(me.measured_at, end);
+  const bool fine = end - begin < kFine && end - since < kFineTogether;
+  if (is_fine_.load(std::memory_order_relaxed) != fine) is_fine_.store(fine);
+}
+
+bool WorkerPool::may_nap(Worker& me) const {
+  if (!is_fine_.load() || stopping_.load()) return false;
+  if (sleeping_.load() + napping_.load() + 1 >= workers_.size()) return false;
+  const std::uint64_t taken = taken_by_others();
+  return std::exchange(me.takes, taken) != taken;
+}
+
+void WorkerPool::nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching) {
+  napping_.fetch_add(1);
+  if (searching) searching_.fetch_sub(1);
+  lock.unlock();
+  base::sleep_for(kNap);
+  napping_.fetch_sub(1);
+  collect_deferred();
+  me.ran = 0;
+  me.measured_at = now_ns();
+  lock.lock();
+  if (searching) searching_.fetch_add(1);
+}
+
+/// Only for what is not waited for, and where this is not one of several queues that feed each
+/// other.
+void WorkerPool::let_come() const {
+  if (!engine_.is_only_queue()) return;
+  const std::int64_t end = now_ns() + kLetCome;
+  while (!engine_.ledger().is_urgent() && now_ns() < end) {
+    if (has_queue_.load(std::memory_order_relaxed) || stopping_.load()) return;
+    for (int i = 0; i < kFewPauses; ++i) base::cpu_relax();
+  }
+}
+
+ReadyNode* WorkerPool::search(Worker& me) {
+  std::unique_lock lock(mutex_);
+  bool searching = false;
+  bool has_spun = idle_ == Idle::kSleep;
+  bool has_collected = false;
+  for (;;) {
+    if (may_nap(me)) {
+      nap(me, lock, searching);
+      has_collected = false;  // what was deferred since it looked
+    }
+    ReadyNode* node = join_first();
+    if (node == nullptr) node = take(me);
+    if (node == nullptr) node = steal(me);
+    if (node != nullptr || stopping_.load()) {
+      ++takes_;
+      me.takes = taken_by_others();
+      if (searching) searching_.fetch_sub(1);
+      const bool wakes = claim_sleeper();
+      lock.unlock();
+      if (wakes) wake();
+      return node;
+    }
+    if (has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);
+    if (!has_spun || !has_collected) {
+      if (!std::exchange(searching, true)) searching_.fetch_add(1);
+      lock.unlock();
+      if (deferred_since_.load() != 0) {
+        collect_deferred();
+      } else if (!std::exchange(has_spun, true)) {
+        spin();
+      } else {
+        has_collected = true;
+        engine_.collect();
+      }
+      lock.lock();
+      continue;
+    }
+    sleeping_.fetch_add(1);
+    if (std::exchange(searching, false)) searching_.fetch_sub(1);
+    // Who put it there may have seen nobody asleep, or is at it.
+    if (!inbox_.empty() || has_ready_run()) {
+      sleeping_.fetch_sub(1);
+      has_collected = false;  // it counted as asleep: what was deferred meanwhile is its business
+      lock.unlock();
+      base::yield();
+      lock.lock();
+      continue;
+    }
+    sleep(lock);
+    searching = !stopping_.load();
+    has_spun = idle_ == Idle::kSleep;
+    has_collected = false;
+  }
+}
+
+void WorkerPool::spin() const {
+  const bool gives_way = !engine_.is_only_queue();  // to the threads of the others
+  const std::int64_t end = now_ns() + kSpin;
+  for (int pauses = 1; now_ns() < end; pauses = std::min(2 * pauses, kMaxPauses)) {
+    if (seems_to_have_work() || stopping_.load()) return;
+    if (gives_way) base::yield();
+    for (int i = 0; i < pauses && !gives_way; ++i) base::cpu_relax();
+  }
+}
+
+/// Returns as a searching worker, unless the pool is being stopped.
+void WorkerPool::sleep(std::unique_lock<base::SpinLock>& lock) {
+  while (woken_.load() == 0) {
+    if (stopping_.load()) return;
+    const std::uint32_t seen = wakes_.load();
+    lock.unlock();
+    wakes_.wait(seen);
+    lock.lock();
+  }
+  woken_.fetch_sub(1);
+}
+
+}  // namespace heddle::detail
