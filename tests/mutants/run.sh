@@ -39,7 +39,7 @@ plant() {
 first_schedule() {
   build heddle_explore || return 2
   local status=0
-  timeout "$seconds" "$scratch/build/tests/explore/heddle_explore" --schedules $schedules \
+  timeout --kill-after=10 "$seconds" "$scratch/build/tests/explore/heddle_explore" --schedules $schedules \
     >"$scratch/log" 2>&1 || status=$?
   ((status != 0)) || return 0
   local program
@@ -53,10 +53,10 @@ first_failure() {
   build "${programs[@]}" || return 2
   for program in "${programs[@]}"; do
     status=0
-    timeout "$seconds" "$scratch/build/tests/engine/$program" --abort --reporter compact \
+    timeout --kill-after=10 "$seconds" "$scratch/build/tests/engine/$program" --abort --reporter compact \
       >"$scratch/log" 2>&1 || status=$?
     ((status != 0)) || continue
-    if ((status == 124)); then
+    if ((status == 124 || status == 137)); then
       echo "$program does not end"
     else
       grep -m 1 -o '[a-z_]*\.cc:[0-9]*: failed' "$scratch/log" || echo "$program exits with $status"

@@ -54,6 +54,7 @@ class Timer {
       changed_.wait_until(lock, Clock::time_point(deadline_));
       if (armed_ && !ending_ && Clock::now() >= deadline_) {
         std::fprintf(stderr, "watchdog: nothing happened for 60 s in \"%s\"\n", what_.c_str());
+        lock.unlock();  // a handler of this signal may report the end of the test case
         std::abort();
       }
     }
