@@ -35,12 +35,18 @@ plant() {
   patch --quiet --strip=1 --directory="$folder" --fuzz=1 "$@" <"$patch" >"$scratch/log" 2>&1
 }
 
+# within_time PROGRAM [OPTION…]: runs it, for so long at most, and fails as it does.
+within_time() {
+  local program=$1
+  shift
+  timeout --kill-after=10 "$seconds" "$scratch/build/$program" "$@" >"$scratch/log" 2>&1
+}
+
 # first_schedule: draws schedules until something is wrong in one; prints of what program, or nothing.
 first_schedule() {
   build heddle_explore || return 2
   local status=0
-  timeout --kill-after=10 "$seconds" "$scratch/build/tests/explore/heddle_explore" --schedules $schedules \
-    >"$scratch/log" 2>&1 || status=$?
+  within_time tests/explore/heddle_explore --schedules $schedules || status=$?
   ((status != 0)) || return 0
   local program
   program=$(sed -n 's/^again: .*\(--seed .*\) --depth.*/heddle_explore \1/p' "$scratch/log")
@@ -53,8 +59,7 @@ first_failure() {
   build "${programs[@]}" || return 2
   for program in "${programs[@]}"; do
     status=0
-    timeout --kill-after=10 "$seconds" "$scratch/build/tests/engine/$program" --abort --reporter compact \
-      >"$scratch/log" 2>&1 || status=$?
+    within_time "tests/engine/$program" --abort --reporter compact || status=$?
     ((status != 0)) || continue
     if ((status == 124 || status == 137)); then
       echo "$program does not end"
