@@ -135,7 +135,7 @@ std::vector<Device> set_up_devices(const Options& options) {
   devices.reserve(static_cast<std::size_t>(heddle::num_gpus()));
   for (int i = 0; i < heddle::num_gpus(); ++i) devices.push_back(Device::gpu(i));
   if (devices.empty())
-    throw UsageError("\"" + gpus + "\" of --gpus or HEDDLE_GPUS: expected at least one GPU");
+    throw UsageError("--gpus or HEDDLE_GPUS " + gpus + ": expected at least one GPU");
   std::printf("devices: %zu (%s; %s)\n", devices.size(), gpus.c_str(), why);
   return devices;
 }
