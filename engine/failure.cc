@@ -7,13 +7,16 @@
 namespace heddle::detail {
 namespace {
 
+struct CountedFailure : Failure {
+  explicit CountedFailure(Failure failure) : Failure(std::move(failure)) {}
+  mutable base::Atomic<std::uint32_t> references{1};
+};
+
 /// What is left to say where there is no memory.
 struct LastResorts {
-  FailurePtr failed = std::make_shared<Failure>(
-      Failure{0, OpError("operation", 0, Device(), std::make_exception_ptr(std::bad_alloc()))});
-  FailurePtr cancelled_by_group =
-      std::make_shared<Failure>(Failure{0, std::nullopt, std::string("operation")});
-  FailurePtr cancelled_by_shutdown = std::make_shared<Failure>(Failure{0, std::nullopt});
+  Failure failed{0, OpError("operation", 0, Device(), std::make_exception_ptr(std::bad_alloc()))};
+  Failure cancelled_by_group{0, std::nullopt, std::string("operation")};
+  Failure cancelled_by_shutdown{0, std::nullopt};
 };
 
 /// Never destroyed: operations may end until the process does.
@@ -24,34 +27,59 @@ const LastResorts& last_resorts() {
 
 /// What `make` gives, or `last_resort`.
 template <class Make>
-FailurePtr made_or(const FailurePtr& last_resort, Make&& make) noexcept {
+FailurePtr made_or(const Failure& last_resort, Make&& make) noexcept {
   try {
     return make();
   } catch (const std::bad_alloc&) {
-    return last_resort;
+    return FailurePtr::to_last_resort(last_resort);
   }
 }
 
 }  // namespace
 
+FailurePtr FailurePtr::make(Failure failure) {
+  FailurePtr made;
+  made.failure_ = new CountedFailure(std::move(failure));
+  return made;
+}
+
+FailurePtr FailurePtr::to_last_resort(const Failure& failure) noexcept {
+  FailurePtr pointer;
+  pointer.failure_ = &failure;
+  return pointer;
+}
+
+void FailurePtr::retain() const noexcept {
+  if (failure_ == nullptr || failure_->is_last_resort()) return;
+  static_cast<const CountedFailure*>(failure_)->references.fetch_add(1, std::memory_order_relaxed);
+}
+
+void FailurePtr::release() const noexcept {
+  if (failure_->is_last_resort()) return;
+  const auto* const counted = static_cast<const CountedFailure*>(failure_);
+  if (counted->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete counted;
+}
+
+void make_last_resorts() { static_cast<void>(last_resorts()); }
+
 FailurePtr failed(std::uint64_t sequence, std::string_view name, Device device,
                   std::exception_ptr error) noexcept {
   return made_or(last_resorts().failed, [&] {
-    return std::make_shared<Failure>(
+    return FailurePtr::make(
         Failure{sequence, OpError(std::string(name), sequence, device, std::move(error))});
   });
 }
 
 FailurePtr cancelled_by_group(std::uint64_t sequence, std::string_view name) noexcept {
   return made_or(last_resorts().cancelled_by_group, [&] {
-    return std::make_shared<Failure>(
+    return FailurePtr::make(
         Failure{sequence, std::nullopt, std::string(name.empty() ? "operation" : name)});
   });
 }
 
 FailurePtr cancelled_by_shutdown(std::uint64_t sequence) noexcept {
   return made_or(last_resorts().cancelled_by_shutdown, [&] {
-    return std::make_shared<Failure>(Failure{sequence, std::nullopt});
+    return FailurePtr::make(Failure{sequence, std::nullopt});
   });
 }
 
@@ -79,8 +107,6 @@ const FailurePtr& earlier(const FailurePtr& a, const FailurePtr& b) {
   if (b == nullptr) return a;
   return b->sequence < a->sequence ? b : a;
 }
-
-ErrorLog::ErrorLog() { static_cast<void>(last_resorts()); }
 
 void ErrorLog::add(FailurePtr error) noexcept {
   const std::lock_guard lock(mutex_);

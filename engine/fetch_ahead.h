@@ -1,7 +1,5 @@
 #pragma once
 
-#include <span>
-
 #include "engine/base/prefetch.h"
 #include "engine/operation.h"
 
@@ -13,28 +11,28 @@ namespace heddle::detail {
 
 /// The variables of an operation that is about to end, and what stands beside its accesses.
 inline void fetch_neighbours(const Operation& op) {
-  for (const Access& access : std::span(op.accesses(), op.access_count)) {
-    base::prefetch_to_write(access.var);
+  op.for_each_access([](const Access& access) {
+    base::prefetch_to_write(&access.var());
     base::prefetch_to_write(access.newer);
     base::prefetch_to_write(access.older);
-  }
+  });
 }
 
 /// The operations behind it, of which some will be ready. After fetch_neighbours().
 inline void fetch_operations_behind(const Operation& op) {
-  for (const Access& access : std::span(op.accesses(), op.access_count)) {
-    if (access.newer != nullptr) base::prefetch_to_write(access.newer->operation);
+  op.for_each_access([](const Access& access) {
+    if (access.newer != nullptr) base::prefetch_to_write(&access.newer->operation());
     const bool write_is_further = access.next_write != access.newer;
     if (write_is_further && access.next_write != nullptr)
-      base::prefetch_to_write(access.next_write->operation);
-  }
+      base::prefetch_to_write(&access.next_write->operation());
+  });
 }
 
 /// What comes after the next access, which will be needed when the next operation ends.
 inline void fetch_after_next(const Access& access) {
   const Access* const after = access.newer != nullptr ? access.newer->newer : nullptr;
   if (after == nullptr) return;
-  base::prefetch_to_write(after->operation);
+  base::prefetch_to_write(&after->operation());
   base::prefetch_to_write(after->newer);
 }
 

@@ -1,5 +1,6 @@
 #include "engine/graph_run.h"
 
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -51,18 +52,15 @@ void GraphRun::fill(Operation& op, std::uint32_t use) {
   op.generation = generation_;
   op.priority = last.priority;
   op.device = last.options.device;
-  op.lane = last.options.lane;
-  op.flags = static_cast<std::uint16_t>(Operation::kInline |
-                                        (last.name.empty() ? 0U : unsigned{Operation::kNamed}));
-  op.kind = Submission::Kind::kUse;
+  op.flags = static_cast<std::uint16_t>(
+      Operation::kInline | (last.name.empty() ? 0U : unsigned{Operation::kNamed}) |
+      Operation::flags_of(Submission::Kind::kUse, last.options.lane));
   op.marks = 0;
   op.outcome = Outcome::kCompleted;
   op.awaited.store(Awaited::kNo, std::memory_order_relaxed);
   op.phase.store(Operation::Phase::kPushed, std::memory_order_relaxed);
-  op.versions = shape.writes;
   op.queue = nullptr;
-  op.run = this;
-  op.use = use;
+  std::construct_at(&op.use, Operation::Use{.run = this, .number = use, .versions = shape.writes});
   uses_[use] = &op;
 }
 
@@ -93,10 +91,11 @@ void GraphRun::grant(Operation& op) {
     op.phase.store(Operation::Phase::kGranted, std::memory_order_relaxed);
     if (op.has(Operation::kPoisoned)) {
       op.clear(Operation::kPoisoned);
-      poison_[graph_.numbers[graph_.uses[op.use].variable]] = std::exchange(op.failure, nullptr);
+      poison_[graph_.numbers[graph_.uses[op.use.number].variable]] =
+          std::exchange(op.failure, nullptr);
       has_failed_.store(true, std::memory_order_relaxed);
     }
-    for (const std::uint32_t i : graph_.starts[op.use]) {
+    for (const std::uint32_t i : graph_.starts[op.use.number]) {
       if (--blockers_[i] == 0) ready_.insert(i);
     }
     if (!ready_.empty() && used_items_ == 0) item = use_item();
@@ -138,7 +137,7 @@ GraphRun::Step GraphRun::end(GraphItem& item, Outcome outcome) {
   for (const std::uint32_t use : graph_.ends[i]) {
     if (--ends_left_[use] != 0) continue;
     Operation& op = *uses_[use];
-    if (op.versions != 0 && has_failed()) {
+    if (op.versions() != 0 && has_failed()) {
       op.failure = poison_[graph_.numbers[graph_.uses[use].variable]];
       if (op.failure != nullptr) op.outcome = Outcome::kFailed;
     }

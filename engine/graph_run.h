@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/base/spin_lock.h"
-#include "engine/operation.h"
+#include "engine/lane_queue.h"
 #include "engine/ready_set.h"
 #include "engine/recorded_graph.h"
 #include "engine/recorded_program.h"

@@ -42,8 +42,9 @@ void Ledger::make_room(Operation& op, const Submission& submission) {
   if (!name.empty()) op.extras->name.assign(name);
   const std::size_t accesses = submission.reads.size() + submission.mutates.size();
   if (accesses > Operation::kInlineAccesses && accesses > op.extras->capacity) {
-    op.extras->accesses = std::make_unique<Access[]>(accesses);
+    op.extras->accesses = std::make_unique<FarAccess[]>(accesses);
     op.extras->capacity = accesses;
+    for (std::size_t i = 0; i < accesses; ++i) op.extras->accesses[i].owner = &op;
   }
 }
 
@@ -52,15 +53,16 @@ void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
   op.priority = submission.priority;
   op.device = options.device;
   op.flags = route.flags;
-  op.lane = options.lane;
-  op.kind = submission.kind;
-  op.versions = submission.kind != Submission::Kind::kClear ? 1 : 0;
   op.phase.store(Operation::Phase::kPushed, std::memory_order_relaxed);
   op.awaited.store(Awaited::kNo, std::memory_order_relaxed);
   op.marks = 0;
   op.queue = route.queue;
   // Made anew, as a look at the old one, which is empty, would wait for its line.
-  if (submission.task != nullptr) std::construct_at(&op.task, std::move(*submission.task));
+  if (submission.task != nullptr) {
+    std::construct_at(&op.task, std::move(*submission.task));
+  } else {
+    std::construct_at(&op.task);
+  }
   if (!route.has_extras) return;
   if (submission.async_task != nullptr) {
     op.extras->async_task = std::move(*submission.async_task);
@@ -86,11 +88,9 @@ void Ledger::check(const Submission& submission) {
 }
 
 void Ledger::check_locked(const Submission& submission) const {
-  const auto check_list = [&](const VarList& list) {
+  const auto check_list = [&, id = engine_.id()](VarList list) {
     for (std::size_t i = 0; i < list.size(); ++i) {
-      if (!is_usable(list[i], engine_.id())) {
-        refuse_variable(list[i], engine_.id(), call_name(submission));
-      }
+      if (!is_usable(list[i], id)) refuse_variable(list[i], id, call_name(submission));
     }
   };
   check_list(submission.mutates);
@@ -115,14 +115,13 @@ Tracker::Held Ledger::place(Operation& op, Submission& submission, const Route& 
   return tracker_.push(op, submission.reads, submission.mutates);
 }
 
-std::optional<std::uint64_t> Ledger::push(Submission& submission, const Route& route,
-                                          ReadyList& ready) {
+std::uint64_t Ledger::push(Submission& submission, const Route& route, ReadyList& ready) {
   using Admission = Submission::Admission;
   const OperationScope* const parent = OperationScope::of(engine_);
   Turn turn(*this);
   turn.wait_for_block();
   check_locked(submission);
-  if (!has_place(submission.admission, ready)) return std::nullopt;
+  if (!has_place(submission.admission, ready)) return 0;
   if (unused_.empty() || ++pushes_ % kCollectEvery == 0) collect_locked(ready);
   if (unused_.empty()) add_slab();
   Operation& op = *unused_.back();
@@ -192,7 +191,7 @@ void Ledger::end_locked(Operation& op, ReadyList& ready) {
   tracker_.done(op, ready);
   if (op.outcome != Outcome::kCompleted) tracker_.drop(std::exchange(op.failure, nullptr));
   generations_.end(op.generation);
-  if (op.is(Operation::kOnStream)) op.issued = op.ended_early = false;
+  if (op.is(Operation::kOnStream)) op.extras->issued = op.extras->ended_early = false;
   op.phase.store(Operation::Phase::kUnused, std::memory_order_relaxed);
   unused_.push_back(&op);
 }
@@ -200,7 +199,7 @@ void Ledger::end_locked(Operation& op, ReadyList& ready) {
 bool Ledger::try_end(Operation& op, ReadyList& ready) {
   if (!lock_.try_lock()) return false;
   const Turn turn(*this, std::adopt_lock);
-  if (op.access_count > 1) {
+  if (op.access_count() > 1) {
     fetch_neighbours(op);
     fetch_operations_behind(op);
   }
@@ -222,7 +221,7 @@ void Ledger::waits(const Operation& op, std::vector<device::Token>& tokens) {
 
 bool Ledger::issued(Operation& op, device::Token token, ReadyList& ready) {
   const std::lock_guard lock(lock_);
-  if (op.ended_early) return false;
+  if (op.extras->ended_early) return false;
   op.extras->token = token;
   tracker_.issued(op, ready);
   return true;
@@ -230,8 +229,8 @@ bool Ledger::issued(Operation& op, device::Token token, ReadyList& ready) {
 
 void Ledger::end_on_stream(Operation& op, ReadyList& ready) {
   const Turn turn(*this);
-  if (!op.issued) {
-    op.ended_early = true;
+  if (!op.extras->issued) {
+    op.extras->ended_early = true;
     return;
   }
   end_locked(op, ready);
@@ -307,7 +306,7 @@ std::string Ledger::describe_writer(VarState* var, ReadyList& ready) {
   check_usable(var, engine_.id(), "Engine::wait_for_var");
   collect_locked(ready);
   if (var->last_write == nullptr) return writer_text(*var);
-  const Operation& writer = *var->last_write->operation;
+  const Operation& writer = var->last_write->operation();
   return writer_text(*var, writer.name(), writer.sequence);
 }
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,10 +64,10 @@ class Ledger {
   // blocks.
 
   /// Gives the submission a place in the program and fills an operation with it. Returns its
-  /// sequence number, or nullopt, with nothing changed, if there is no place among the pending
-  /// ones and the submission is neither forced nor admitted. Throws EngineStopped and
+  /// sequence number, or 0, with nothing changed, if there is no place among the pending ones and
+  /// the submission is neither forced nor admitted. Throws EngineStopped and
   /// std::invalid_argument.
-  std::optional<std::uint64_t> push(Submission& submission, const Route& route, ReadyList& ready);
+  std::uint64_t push(Submission& submission, const Route& route, ReadyList& ready);
   /// Throws what push() would throw for the variables of the submission.
   void check(const Submission& submission);
 

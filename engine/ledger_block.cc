@@ -81,7 +81,7 @@ Tracker::Held Ledger::place_use(Block& block, Operation& op) {
   const auto use = static_cast<std::uint32_t>(block.next);
   const VarList variable = block.run.variable(block.graph->graph().uses[use].variable);
   block.graph->fill(op, use);
-  return op.versions != 0 ? tracker_.push(op, {}, variable) : tracker_.push(op, variable, {});
+  return op.versions() != 0 ? tracker_.push(op, {}, variable) : tracker_.push(op, variable, {});
 }
 
 bool Ledger::end_uses(GraphRun& run, ReadyList& uses, ReadyList& ready) {

@@ -49,7 +49,7 @@ MemoryWait Ledger::begin_memory_wait() {
   wait.operations.reserve(inside.size());
   visit_pending([&](Operation& op) {
     wait.horizon = last_sequence_;
-    if (op.kind == Submission::Kind::kUse) return;
+    if (op.kind() == Submission::Kind::kUse) return;
     if (op.sequence == wait.sequence) wait.queue = op.queue;
     if (std::find(inside.begin(), inside.end(), op.sequence) == inside.end()) return;
     wait.operations.push_back(&op);
@@ -78,8 +78,9 @@ MemoryRelief Ledger::relief_for(const MemoryWait& wait) {
     const bool may_run =
         op.blockers == 0 && phase != Phase::kWaitingForMemory && !is_behind(op, wait);
     if (phase == Phase::kGranted) {
-      op.run->visit_running([&](std::uint32_t i) {
-        if (op.run->sequence(i) < wait.sequence) relief.is_sure = true;
+      GraphRun& run = *op.use.run;
+      run.visit_running([&](std::uint32_t i) {
+        if (run.sequence(i) < wait.sequence) relief.is_sure = true;
       });
     }
     const bool is_free = may_run && op.is(Operation::kInline);  // some thread is at it

@@ -1,17 +1,15 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 
 #include "engine/access.h"
 #include "engine/base/sync.h"
-#include "engine/device/backend.h"
 #include "engine/engine_core.h"
 #include "engine/failure.h"
-#include "engine/model_op.h"
-#include "engine/op_name.h"
+#include "engine/operation_extras.h"
 #include "engine/ready_node.h"
 
 namespace heddle::detail {
@@ -26,37 +24,21 @@ enum class Awaited : std::uint8_t {
   kUrgently,  ///< a thread does, or an operation of higher priority
 };
 
-/// What only some operations have.
-struct OperationExtras {
-  AsyncTask async_task;
-  base::Atomic<int> parts{0};  ///< of an asynchronous operation: callable, completion
-  std::exception_ptr failed;   ///< by the Completion
-  device::Token token;         ///< once issued to a stream
-  CancelToken cancel;          ///< if kCancellable
-  OpName name;
-  std::unique_ptr<Access[]> accesses;  ///< of an operation with more than kInlineAccesses
-  std::size_t capacity = 0;            ///< of `accesses`
-
-  // If traced.
-  std::int64_t pushed_at = 0;
-  std::int64_t ready_at = 0;
-  std::int64_t issued_at = 0;
-  std::int64_t started_at = 0;
-  ModelCost cost;
-};
+/// The atomics of a model checker are larger.
+constexpr std::size_t kOperationBytes = sizeof(base::Atomic<bool>) == sizeof(bool) ? 256 : 4096;
 
 /// An operation from its push to its end; then it is used for another one.
 ///
 /// Who may touch what: the Ledger's lock guards what it says; the queue's lock the ReadyNode; the
 /// thread that runs the operation owns the rest, but for what is atomic.
 ///
-/// The first two lines are all that a worker needs of an operation that just runs and succeeds, so
-/// only these move between caches: the rest stays with the threads that push. The first is also all
-/// that is touched of an operation when one that it waited for ends.
-struct alignas(64) Operation : ReadyNode {
+/// Four lines, of which the first two are all that a worker needs of an operation that just runs
+/// and succeeds, so only these move between caches: the rest stays with the threads that push. The
+/// first is also all that is touched of an operation when one that it waited for ends.
+struct alignas(kOperationBytes) Operation : ReadyNode {
   static constexpr std::size_t kInlineAccesses = 4;
 
-  /// Fixed by the push.
+  /// Fixed by the push. Above them lie its kind and its lane.
   enum Flag : std::uint16_t {
     kOverwrites = 1U << 0U,
     kBrief = 1U << 1U,
@@ -71,8 +53,8 @@ struct alignas(64) Operation : ReadyNode {
   };
   /// Set on the way by who runs it, and before that by who makes it ready.
   enum Mark : std::uint8_t {
-    kPoisoned = 1U << 0U,        ///< `failure` is set
-    kThrew = 1U << 1U,           ///< `thrown` is set
+    kPoisoned = 1U << 0U,        ///< `failure` is why it is skipped
+    kThrew = 1U << 1U,           ///< `failure` is what it has thrown
     kCancelled = 1U << 2U,       ///< skipped because of kCancel
     kGroupCancelled = 1U << 3U,  ///< skipped because of its CancelSource
   };
@@ -85,50 +67,67 @@ struct alignas(64) Operation : ReadyNode {
     kGranted,  ///< the use of a run that may go on
   };
 
-  std::uint64_t generation = 0;  ///< which waits for everything cover it
-  Device device;
-  std::uint16_t flags = 0;
-  Lane lane = Lane::kCompute;
-  Submission::Kind kind = Submission::Kind::kRun;
+  /// What a run of a recording does with a variable.
+  struct Use {
+    GraphRun* run = nullptr;
+    std::uint32_t number = 0;    ///< in it
+    std::uint32_t versions = 0;  ///< how many of its operations mutate the variable
+  };
+
+  Operation() noexcept : task() {}
+  ~Operation() {
+    if (kind() != Submission::Kind::kUse) task.~Task();
+  }
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
   Outcome outcome = Outcome::kCompleted;
   base::Atomic<Phase> phase{Phase::kUnused};    ///< for who looks on
   base::Atomic<Awaited> awaited{Awaited::kNo};  ///< written under the lock
-  std::uint8_t marks = 0;
-  std::uint32_t blockers = 0;  ///< pairs of its accesses and what they wait for; under the lock
-  std::uint32_t access_count = 0;
-  std::uint32_t versions = 0;  ///< what it adds to those of the variables that it mutates
-
-  Task task;
-
+  std::uint64_t generation = 0;                 ///< which waits for everything cover it
+  Device device;
   LaneQueue* queue = nullptr;  ///< where it runs; null if kInline
   std::unique_ptr<OperationExtras> extras;
-  std::array<Access, kInlineAccesses> inline_accesses;
+  std::uint32_t blockers = 0;  ///< pairs of its accesses and what they wait for; under the lock
+  std::uint16_t flags = 0;
+  std::uint8_t marks = 0;
+  std::uint8_t inline_count = 0;  ///< of inline_accesses, those in use
 
-  // Not touched where nothing goes wrong and no stream is involved; unset while it is unused.
-  std::exception_ptr thrown;  ///< by the callable
-  /// Before it runs, the poison that it has met; once it has ended, what its variables carry: null
-  /// if it has completed.
+  union {
+    Task task;
+    Use use;  ///< of kind kUse
+  };
+  /// Before it runs, the poison that it has met; then what it has thrown; once it has ended, what
+  /// its variables carry: null if it has completed.
   FailurePtr failure;
-  GraphRun* run = nullptr;   ///< of what is a use
-  std::uint32_t use = 0;     ///< in it
-  bool issued = false;       ///< it stands in the order of its stream; under the lock
-  bool ended_early = false;  ///< its stream was done with it before it was issued; under the lock
+
+  std::array<Access, kInlineAccesses> inline_accesses;
 
   /// The lines that a worker reads and writes.
   static constexpr std::size_t kFirstLine = 0;
   static constexpr std::size_t kTaskLine = 1;
-  /// The last line of an operation with one access.
+  /// The last line of an operation with one access or two.
   static constexpr std::size_t kAccessLine = 2;
 
+  static constexpr std::uint16_t flags_of(Submission::Kind kind, Lane lane) {
+    return static_cast<std::uint16_t>((static_cast<unsigned>(kind) << kKindShift) |
+                                      (static_cast<unsigned>(lane) << kLaneShift));
+  }
+  Submission::Kind kind() const {
+    return static_cast<Submission::Kind>((flags >> kKindShift) & kKindMask);
+  }
+  Lane lane() const { return static_cast<Lane>((flags >> kLaneShift) & kLaneMask); }
   bool is(Flag flag) const { return (flags & flag) != 0; }
   bool has(Mark mark) const { return (marks & mark) != 0; }
   void set(Mark mark) { marks = static_cast<std::uint8_t>(marks | mark); }
   /// It just runs, or has run: nothing else about it needs a look.
   bool is_plain() const { return (flags & (kAsync | kOnStream | kCancellable)) == 0 && marks == 0; }
   void clear(Mark mark) { marks = static_cast<std::uint8_t>(marks & ~mark); }
-  void keep_thrown(std::exception_ptr error) {
-    if (has(kThrew)) return;  // only the first counts
-    thrown = std::move(error);
+  /// The callable has thrown, or its destructor. Counts if the operation has met no poison, and
+  /// has not thrown before.
+  void keep_thrown(std::exception_ptr error) noexcept {
+    if (failure != nullptr) return;
+    failure = failed(sequence, name(), device, std::move(error));
     set(kThrew);
   }
   /// Of what it reads or mutates; null is none.
@@ -137,77 +136,63 @@ struct alignas(64) Operation : ReadyNode {
     failure = std::move(poison);
     set(kPoisoned);
   }
+  /// It stands in the order of its stream.
+  bool is_issued() const { return is(kOnStream) && extras->issued; }
+  /// What it adds to the versions of the variables that it mutates.
+  std::uint32_t versions() const {
+    if (kind() == Submission::Kind::kUse) return use.versions;
+    return kind() != Submission::Kind::kClear ? 1 : 0;
+  }
 
-  Access* accesses() { return is(kManyAccesses) ? extras->accesses.get() : inline_accesses.data(); }
-  const Access* accesses() const {
-    return is(kManyAccesses) ? extras->accesses.get() : inline_accesses.data();
+  std::uint32_t access_count() const {
+    return is(kManyAccesses) ? extras->access_count : inline_count;
+  }
+  void set_access_count(std::uint32_t count) {
+    if (is(kManyAccesses)) {
+      extras->access_count = count;
+    } else {
+      inline_count = static_cast<std::uint8_t>(count);
+    }
+  }
+  Access& access(std::uint32_t i) {
+    return is(kManyAccesses) ? extras->accesses[i] : inline_accesses[i];
+  }
+  const Access& access(std::uint32_t i) const {
+    return is(kManyAccesses) ? extras->accesses[i] : inline_accesses[i];
+  }
+  /// Calls `visit` for each of its accesses.
+  template <class Visit>
+  void for_each_access(Visit&& visit) {
+    std::size_t size = sizeof(Access);
+    std::uint32_t left = inline_count;
+    auto* place = reinterpret_cast<std::byte*>(inline_accesses.data());  // NOLINT: of either type
+    if (is(kManyAccesses)) {
+      size = sizeof(FarAccess);
+      left = extras->access_count;
+      place = reinterpret_cast<std::byte*>(extras->accesses.get());  // NOLINT
+    }
+    for (; left != 0; --left, place += size) visit(*reinterpret_cast<Access*>(place));  // NOLINT
+  }
+  template <class Visit>
+  void for_each_access(Visit&& visit) const {
+    const_cast<Operation*>(this)->for_each_access([&](const Access& access) { visit(access); });
   }
   std::string_view name() const {
     return is(kNamed) ? std::string_view(extras->name) : std::string_view();
   }
-};
-
-/// Operations that became ready together, in the order in which they did.
-class ReadyList {
- public:
-  bool empty() const { return head_ == nullptr; }
-  const Operation* front() const { return head_; }
-  void push(Operation& operation) {
-    operation.newer = nullptr;
-    if (tail_ != nullptr) {
-      tail_->newer = &operation;
-    } else {
-      head_ = &operation;
-    }
-    tail_ = &operation;
-  }
-  /// The first one, taken out; null if there is none.
-  Operation* pop() {
-    Operation* const first = head_;
-    if (first != nullptr) {
-      head_ = after(*first);
-      if (head_ == nullptr) tail_ = nullptr;
-    }
-    return first;
-  }
-
-  /// The first one for `queue`, taken out; null if there is none.
-  Operation* take_first_of(const LaneQueue& queue) {
-    Operation* before = nullptr;
-    for (Operation* op = head_; op != nullptr; before = op, op = after(*op)) {
-      if (op->queue != &queue) continue;
-      if (before != nullptr) {
-        before->newer = op->newer;
-      } else {
-        head_ = after(*op);
-      }
-      if (tail_ == op) tail_ = before;
-      return op;
-    }
-    return nullptr;
-  }
 
  private:
-  static Operation* after(const Operation& op) { return static_cast<Operation*>(op.newer); }
-
-  Operation* head_ = nullptr;
-  Operation* tail_ = nullptr;
+  static constexpr unsigned kLaneShift = 9;
+  static constexpr unsigned kLaneMask = 7;
+  static constexpr unsigned kKindShift = 12;
+  static constexpr unsigned kKindMask = 3;
 };
+static_assert(sizeof(Operation) == kOperationBytes);
 
-/// Takes ready operations of one (device, lane) and sees to it that they run.
-class LaneQueue {
- public:
-  explicit LaneQueue(bool stream) : is_stream_(stream) {}
-  virtual ~LaneQueue() = default;
-  LaneQueue(const LaneQueue&) = delete;
-  LaneQueue& operator=(const LaneQueue&) = delete;
-  /// True if operations are issued to a stream, whose work waits for other streams by tokens.
-  bool is_stream() const { return is_stream_; }
-  /// Queues the operations without blocking on any other operation.
-  virtual void submit(ReadyList operations) = 0;
-
- private:
-  const bool is_stream_;
-};
+inline Operation& Access::operation() const {
+  if ((var_ & kFar) != 0) return *static_cast<const FarAccess*>(this)->owner;
+  const auto address = reinterpret_cast<std::uintptr_t>(this) & ~(alignof(Operation) - 1);
+  return *reinterpret_cast<Operation*>(address);  // NOLINT: it lies in its operation
+}
 
 }  // namespace heddle::detail

@@ -12,10 +12,10 @@ struct ReadyNode {
     kGraph,  ///< an operation of a GraphRun
   };
 
+  ReadyNode* newer = nullptr;  ///< the next one in a list
+  std::uint64_t sequence = 0;
   int priority = 0;
   Type type = Type::kOperation;
-  std::uint64_t sequence = 0;
-  ReadyNode* newer = nullptr;  ///< the next one in a list
 };
 
 /// A node's place in a ReadyQueue. It has what the order needs, as the node may lie in another

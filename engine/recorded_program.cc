@@ -7,7 +7,7 @@
 
 #include "heddle/recording.h"
 
-#include "engine/operation.h"
+#include "engine/lane_queue.h"
 #include "engine/operation_scope.h"
 #include "engine/recorder.h"
 

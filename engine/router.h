@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/base/sync.h"
-#include "engine/operation.h"
+#include "engine/lane_queue.h"
 #include "engine/stream_lane.h"
 #include "engine/worker_pool.h"
 

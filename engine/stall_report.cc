@@ -17,18 +17,17 @@ void write_name(std::ostream& out, const Operation& op) {
 void write_blockers(std::ostream& out, const Operation& op) {
   constexpr int kMost = 4;
   int written = 0;
-  for (std::uint32_t i = 0; i < op.access_count; ++i) {
-    const Access& access = op.accesses()[i];
+  op.for_each_access([&](const Access& access) {
     for (const Access* earlier = access.older; earlier != nullptr; earlier = earlier->older) {
-      if (!access.write && !earlier->write) continue;
+      if (!access.is_write() && !earlier->is_write()) continue;
       if (written++ < kMost) {
         out << (written == 1 ? "waits for " : ", ");
-        write_name(out, *earlier->operation);
-        out << " (variable '" << access.var->name << "')";
+        write_name(out, earlier->operation());
+        out << " (variable '" << access.var().name << "')";
       }
-      if (earlier->write) break;
+      if (earlier->is_write()) break;
     }
-  }
+  });
   if (written > kMost) out << " and " << written - kMost << " more";
 }
 
@@ -40,7 +39,8 @@ void StallReport::see(std::uint64_t sequence) {
 
 void StallReport::look(const Operation& op) {
   if (op.phase.load(std::memory_order_relaxed) == Operation::Phase::kGranted) {
-    op.run->visit_running([&](std::uint32_t i) { see(op.run->sequence(i)); });
+    GraphRun& run = *op.use.run;
+    run.visit_running([&](std::uint32_t i) { see(run.sequence(i)); });
   }
   if (op.phase.load(std::memory_order_relaxed) != Operation::Phase::kRunning) return;
   see(op.sequence);
@@ -57,17 +57,19 @@ void StallReport::add(const Operation& op) {
   if (++added_ > kMost) return;
   text_ << "  ";
   write_name(text_, op);
-  text_ << " on " << op.device.str() << ", lane " << lane_name(op.lane) << ": ";
-  switch (op.phase.load(std::memory_order_relaxed)) {
+  text_ << " on " << op.device.str() << ", lane " << lane_name(op.lane()) << ": ";
+  const Operation::Phase phase = op.phase.load(std::memory_order_relaxed);
+  GraphRun* const run = phase == Operation::Phase::kGranted ? op.use.run : nullptr;
+  switch (phase) {
     case Operation::Phase::kRunning:
       add_time(op.sequence);
       break;
     case Operation::Phase::kGranted:
-      text_ << "part of a run of " << op.run->size() << " recorded operations, of which "
-            << op.run->ended() << " have ended";
-      op.run->visit_running([&](std::uint32_t i) {
-        text_ << "; #" << op.run->sequence(i) << " '" << op.run->op(i).name << "' ";
-        add_time(op.run->sequence(i));
+      text_ << "part of a run of " << run->size() << " recorded operations, of which "
+            << run->ended() << " have ended";
+      run->visit_running([&](std::uint32_t i) {
+        text_ << "; #" << run->sequence(i) << " '" << run->op(i).name << "' ";
+        add_time(run->sequence(i));
       });
       break;
     case Operation::Phase::kWaitingForMemory:
@@ -80,7 +82,8 @@ void StallReport::add(const Operation& op) {
       if (op.blockers != 0) {
         write_blockers(text_, op);
       } else {
-        text_ << (op.issued ? "issued to its stream" : "ready, but nothing has taken it up yet");
+        text_ << (op.is_issued() ? "issued to its stream"
+                                 : "ready, but nothing has taken it up yet");
       }
   }
   text_ << '\n';

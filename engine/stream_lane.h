@@ -7,7 +7,7 @@
 
 #include "engine/base/sync.h"
 #include "engine/device/backend.h"
-#include "engine/operation.h"
+#include "engine/lane_queue.h"
 #include "engine/ready_queue.h"
 
 namespace heddle::detail {

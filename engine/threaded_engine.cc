@@ -55,26 +55,27 @@ bool ThreadedEngine::try_admit() {
 
 Route ThreadedEngine::route(const Submission& submission) {
   const PushOptions& options = *submission.options;
-  const auto flag = [](bool on, unsigned bit) { return on ? bit : 0U; };
   const bool is_async = submission.async_task != nullptr;
-  const bool is_many =
-      submission.reads.size() + submission.mutates.size() > Operation::kInlineAccesses;
-  unsigned flags = flag(options.overwrites, Operation::kOverwrites) |
-                   flag(options.brief, Operation::kBrief) | flag(is_async, Operation::kAsync) |
-                   flag(!options.name.empty(), Operation::kNamed) |
-                   flag(is_many, Operation::kManyAccesses) |
-                   flag(static_cast<bool>(options.cancel), Operation::kCancellable);
+  unsigned flags = Operation::flags_of(submission.kind, options.lane);
+  if (options.overwrites) flags |= Operation::kOverwrites;
+  if (options.brief) flags |= Operation::kBrief;
+  if (is_async) flags |= Operation::kAsync;
+  if (!options.name.empty()) flags |= Operation::kNamed;
+  if (submission.reads.size() + submission.mutates.size() > Operation::kInlineAccesses) {
+    flags |= Operation::kManyAccesses;
+  }
+  if (options.cancel) flags |= Operation::kCancellable;
   Route route;
   const bool has_callable = submission.task != nullptr || is_async;
   const bool is_inline_free = submission.kind == Submission::Kind::kDelete && options.brief;
   if (has_callable && !is_inline_free) {
     route.queue = &router_.find(options.device, options.lane);
-    const bool on_stream = route.queue->is_stream();
-    // A copy that stands in its stream while it waits for a far-off producer would hold up every
-    // copy behind it: there it is better to wait on the host, where priorities count.
-    const bool follows_issued = on_stream && options.lane == Lane::kCompute;
-    flags |=
-        flag(on_stream, Operation::kOnStream) | flag(follows_issued, Operation::kFollowsIssued);
+    if (route.queue->is_stream()) {
+      flags |= Operation::kOnStream;
+      // A copy that stands in its stream while it waits for a far-off producer would hold up every
+      // copy behind it: there it is better to wait on the host, where priorities count.
+      if (options.lane == Lane::kCompute) flags |= Operation::kFollowsIssued;
+    }
   } else {
     flags |= Operation::kInline;
   }
@@ -97,7 +98,8 @@ std::uint64_t ThreadedEngine::submit(Submission& submission) {
     for (;;) {
       {
         Ready ready(*this);
-        if (const auto sequence = ledger_.push(submission, where, ready.list)) return *sequence;
+        const std::uint64_t sequence = ledger_.push(submission, where, ready.list);
+        if (sequence != 0) return sequence;
       }
       wait_for_room();
       submission.admission = Admission::kAdmitted;
@@ -151,7 +153,7 @@ void ThreadedEngine::dispatch_to_workers(ReadyList& ready) noexcept {
   ReadyList later;
   while (Operation* const op = ready.pop()) {
     const bool for_worker =
-        op->kind == Submission::Kind::kUse || (op->queue != nullptr && !op->queue->is_stream());
+        op->kind() == Submission::Kind::kUse || (op->queue != nullptr && !op->queue->is_stream());
     (for_worker ? now : later).push(*op);
   }
   dispatch(now);
@@ -167,8 +169,8 @@ void ThreadedEngine::wait_for_room() {
 
 void ThreadedEngine::dispatch(ReadyList& ready) {
   while (Operation* op = ready.pop()) {
-    if (op->kind == Submission::Kind::kUse) {
-      op->run->grant(*op);
+    if (op->kind() == Submission::Kind::kUse) {
+      op->use.run->grant(*op);
       continue;
     }
     const std::int64_t now = tracing() ? now_ns() : 0;

@@ -41,10 +41,10 @@ void destroy_callable(Operation& op) {
 
 std::vector<AccessCheck::Declared> declared_by(const Operation& op) {
   std::vector<AccessCheck::Declared> declared;
-  for (std::uint32_t i = 0; i < op.access_count; ++i) {
-    // Both are fixed by the push; the ledger's lock guards the rest.
-    declared.push_back({op.accesses()[i].var, op.accesses()[i].write});
-  }
+  // Both are fixed by the push; the ledger's lock guards the rest.
+  op.for_each_access([&](const Access& access) {
+    declared.push_back({&access.var(), access.is_write()});
+  });
   return declared;
 }
 
@@ -53,13 +53,6 @@ FailurePtr cancellation(const Operation& op) {
   if (op.has(Operation::kGroupCancelled)) return cancelled_by_group(op.sequence, op.name());
   if (!op.has(Operation::kCancelled)) return nullptr;
   return cancelled_by_shutdown(op.sequence);
-}
-
-/// What was thrown, or what the Completion failed with; null if it succeeded.
-std::exception_ptr take_error(Operation& op) {
-  std::exception_ptr failed;
-  if (op.is(Operation::kAsync)) failed = std::exchange(op.extras->failed, nullptr);
-  return op.has(Operation::kThrew) ? std::exchange(op.thrown, nullptr) : failed;
 }
 
 }  // namespace
@@ -91,9 +84,9 @@ void ThreadedEngine::halt_if_asked() const {
 }
 
 void ThreadedEngine::execute(Operation& op) {
-  OperationScope scope(this, op.name(), op.sequence, op.device, op.lane, op.generation);
+  OperationScope scope(this, op.name(), op.sequence, op.device, op.lane(), op.generation);
   op.phase.store(Operation::Phase::kRunning, std::memory_order_relaxed);
-  RunContext context{op.device, op.lane, op.sequence, this};
+  RunContext context{op.device, op.lane(), op.sequence, this};
   if (op.is_plain() && modes_.load(std::memory_order_relaxed) == 0) {
     call(
         op, context, [] {}, [] {});
@@ -129,7 +122,7 @@ void ThreadedEngine::execute_unusual(Operation& op, RunContext& context, Operati
 bool ThreadedEngine::must_skip(Operation& op, RunContext& context) {
   // A stream may run it while what it waits for on the device is still to come.
   if (op.is(Operation::kOnStream)) op.meet(ledger_.inherited(op));
-  if (op.kind == Submission::Kind::kRun && is_on(kCancelling)) op.set(Operation::kCancelled);
+  if (op.kind() == Submission::Kind::kRun && is_on(kCancelling)) op.set(Operation::kCancelled);
   if (op.is(Operation::kCancellable)) {
     context.group = op.extras->cancel.state();
     if (op.extras->cancel.cancelled()) op.set(Operation::kGroupCancelled);
@@ -158,7 +151,7 @@ void ThreadedEngine::call_async(Operation& op, RunContext& context, OperationSco
     case AsyncState::Abandoned::kDropped:
       break;
     case AsyncState::Abandoned::kUsed:
-      report(failed(op.sequence, op.name(), op.device, std::exchange(op.thrown, nullptr)));
+      report(std::exchange(op.failure, nullptr));
       op.clear(Operation::kThrew);
       break;
   }
@@ -191,15 +184,17 @@ void ThreadedEngine::settle(Operation& op) noexcept {
 void ThreadedEngine::settle_unusual(Operation& op) noexcept {
   // Of a stream's operation only now is it final.
   if (op.is(Operation::kOnStream)) op.meet(ledger_.inherited(op));
-  std::exception_ptr error = take_error(op);
+  // What was thrown goes before what the Completion failed with.
+  if (op.is(Operation::kAsync)) {
+    if (auto error = std::exchange(op.extras->failed, nullptr)) op.keep_thrown(std::move(error));
+  }
   if (op.is(Operation::kCancellable)) op.extras->cancel = {};
-  if (op.failure == nullptr) op.failure = cancellation(op);
-  if (op.failure != nullptr) {
+  if (!op.has(Operation::kPoisoned)) op.meet(cancellation(op));
+  if (op.has(Operation::kPoisoned)) {
     op.outcome = op.failure->error ? Outcome::kSkipped : Outcome::kCancelled;
     if (op.failure->is_from_shutdown()) modes_.fetch_or(kHasCancelled);
-  } else if (error != nullptr) {
+  } else if (op.failure != nullptr) {
     op.outcome = Outcome::kFailed;
-    op.failure = failed(op.sequence, op.name(), op.device, std::move(error));
     errors_.add(op.failure);
   }
 }
@@ -211,7 +206,7 @@ void ThreadedEngine::keep_record(const Operation& op) noexcept try {
   OpRecord record;
   record.sequence = op.sequence;
   record.device = op.device;
-  record.lane = op.lane;
+  record.lane = op.lane();
   record.outcome = op.outcome;
   record.pushed = times.pushed_at;
   record.ready = or_done(times.ready_at);
@@ -222,14 +217,13 @@ void ThreadedEngine::keep_record(const Operation& op) noexcept try {
   record.name = op.name();
   ModelOp modelled{.sequence = op.sequence,
                    .device = op.device,
-                   .lane = op.lane,
+                   .lane = op.lane(),
                    .priority = op.priority,
                    .cost = times.cost,
                    .accesses = {}};
-  for (std::uint32_t i = 0; i < op.access_count; ++i) {
-    const Access& access = op.accesses()[i];
-    modelled.accesses.push_back({access.var->trace_id, access.write});
-  }
+  op.for_each_access([&](const Access& access) {
+    modelled.accesses.push_back({access.var().trace_id, access.is_write()});
+  });
   trace_.add(std::move(record), std::move(modelled));
 } catch (const std::bad_alloc&) {
 }

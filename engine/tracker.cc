@@ -1,7 +1,6 @@
 #include "engine/tracker.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include "engine/fetch_ahead.h"
@@ -11,22 +10,11 @@ namespace {
 
 /// True if `op` need not wait until `earlier` has ended.
 bool follows(const Operation& op, const Operation& earlier) {
-  return op.is(Operation::kFollowsIssued) && earlier.issued;
-}
-
-void append(Operation& op, Access& access, VarState& var, bool write) {
-  access = {&op, &var, var.newest, nullptr, nullptr, write};
-  if (var.newest == nullptr) {
-    retain(&var);
-    var.oldest = &access;
-  } else {
-    var.newest->newer = &access;
-  }
-  var.newest = &access;
+  return op.is(Operation::kFollowsIssued) && earlier.is_issued();
 }
 
 void unlink(Access& access) {
-  VarState& var = *access.var;
+  VarState& var = access.var();
   (access.older != nullptr ? access.older->newer : var.oldest) = access.newer;
   (access.newer != nullptr ? access.newer->older : var.newest) = access.older;
 }
@@ -39,57 +27,100 @@ bool mark_awaited(Operation& op, Awaited how) {
   return true;
 }
 
-/// True if `op` is the first to wait so for the operation of `access`.
-bool block(Operation& op, Access& access) {
-  Operation& earlier = *access.operation;
-  if (follows(op, earlier)) return false;
-  ++op.blockers;
-  return mark_awaited(earlier, op.priority > earlier.priority ? Awaited::kUrgently : Awaited::kYes);
-}
-
 /// Calls `visit` for every operation that waits, or waited, for `access`.
 template <class Visit>
 void for_each_behind(const Access& access, Visit&& visit) {
-  if (access.write) {
+  if (access.is_write()) {
     Access* reader = access.newer;
-    for (; reader != access.next_write; reader = reader->newer) visit(*reader->operation);
+    for (; reader != access.next_write; reader = reader->newer) visit(reader->operation());
   }
-  if (access.next_write != nullptr) visit(*access.next_write->operation);
+  if (access.next_write != nullptr) visit(access.next_write->operation());
 }
 
-// These return true if some operation has become awaited.
+/// An operation that gets its place behind others, access by access. Its flags and priority are
+/// copied, as they would be read again for each.
+class Placing {
+ public:
+  explicit Placing(Operation& op)
+      : op_(op),
+        priority_(op.priority),
+        is_far_(op.is(Operation::kManyAccesses)),
+        follows_issued_(op.is(Operation::kFollowsIssued)),
+        next_(is_far_ ? op.extras->accesses.get() : op.inline_accesses.data()) {}
 
-bool add_read(Operation& op, Access& access, VarState& var) {
-  append(op, access, var, /*write=*/false);
-  return var.last_write != nullptr && block(op, *var.last_write);
-}
-
-bool add_write(Operation& op, Access& access, VarState& var) {
-  bool marked = false;
-  for (Access* earlier = var.newest; earlier != nullptr; earlier = earlier->older) {
-    earlier->next_write = &access;
-    marked |= block(op, *earlier);
-    if (earlier->write) break;
+  void add_read(VarState& var) {
+    if (!is_first_use(var)) return;
+    append(var, /*write=*/false);
+    if (var.last_write != nullptr) block(*var.last_write);
   }
-  append(op, access, var, /*write=*/true);
-  var.last_write = &access;
-  return marked;
-}
+  void add_write(VarState& var) {
+    if (!is_first_use(var)) return;
+    Access* earlier = var.newest;
+    Access& access = append(var, /*write=*/true);
+    for (; earlier != nullptr; earlier = earlier->older) {
+      earlier->next_write = &access;
+      block(*earlier);
+      if (earlier->is_write()) break;
+    }
+    var.last_write = &access;
+  }
+  Tracker::Held finish() {
+    op_.set_access_count(count_);
+    op_.blockers = blockers_;
+    if (blockers_ == 0) return Tracker::Held::kNot;
+    return has_marked_ ? Tracker::Held::kByOthers : Tracker::Held::kByAwaited;
+  }
+
+ private:
+  bool is_first_use(VarState& var) const {
+    return std::exchange(var.last_push, op_.sequence) != op_.sequence;
+  }
+  Access& append(VarState& var, bool write) {
+    Access& access = *next_;
+    next_ = is_far_ ? static_cast<FarAccess*>(next_) + 1 : next_ + 1;
+    ++count_;
+    access.init(var, var.newest, write, is_far_);
+    if (var.newest == nullptr) {
+      retain(&var);
+      var.oldest = &access;
+    } else {
+      var.newest->newer = &access;
+    }
+    var.newest = &access;
+    return access;
+  }
+  void block(Access& access) {
+    Operation& earlier = access.operation();
+    if (follows_issued_ && earlier.is_issued()) return;
+    ++blockers_;
+    has_marked_ |=
+        mark_awaited(earlier, priority_ > earlier.priority ? Awaited::kUrgently : Awaited::kYes);
+  }
+
+  Operation& op_;
+  const int priority_;
+  const bool is_far_;
+  const bool follows_issued_;
+  bool has_marked_ = false;  ///< some operation has become awaited
+  std::uint32_t count_ = 0;
+  std::uint32_t blockers_ = 0;
+  Access* next_;
+};
 
 /// The last write before `access` that has not ended, or null.
 const Access* write_before(const Access& access) {
-  const Access* const last = access.var->last_write;
+  const Access* const last = access.var().last_write;
   if (last == nullptr) return nullptr;  // so this is a read
-  if (last->operation->sequence < access.operation->sequence) return last;
+  if (last->operation().sequence < access.operation().sequence) return last;
   const Access* earlier = access.older;
-  while (earlier != nullptr && !earlier->write) earlier = earlier->older;
+  while (earlier != nullptr && !earlier->is_write()) earlier = earlier->older;
   return earlier;
 }
 
 /// Keeps of each stream the latest token only.
 void merge_token(std::vector<device::Token>& tokens, const Access& access) {
-  if (!access.operation->issued) return;
-  const device::Token token = access.operation->extras->token;
+  if (!access.operation().is_issued()) return;
+  const device::Token token = access.operation().extras->token;
   for (device::Token& known : tokens) {
     if (known.stream() != token.stream()) continue;
     if (known.sequence() < token.sequence()) known = token;
@@ -100,25 +131,14 @@ void merge_token(std::vector<device::Token>& tokens, const Access& access) {
 
 }  // namespace
 
-Tracker::Held Tracker::push(Operation& op, const VarList& reads, const VarList& mutates) {
-  Access* access = op.accesses();
-  bool marked = false;
-  op.blockers = 0;
+Tracker::Held Tracker::push(Operation& op, VarList reads, VarList mutates) {
+  Placing placing(op);
   // Mutated variables first: one that is also read counts as mutated.
-  for (std::size_t i = 0; i < mutates.size(); ++i) {
-    VarState& var = *mutates[i];
-    if (std::exchange(var.last_push, op.sequence) == op.sequence) continue;
-    marked |= add_write(op, *access++, var);
-  }
-  for (std::size_t i = 0; i < reads.size(); ++i) {
-    VarState& var = *reads[i];
-    if (std::exchange(var.last_push, op.sequence) == op.sequence) continue;
-    marked |= add_read(op, *access++, var);
-  }
-  op.access_count = static_cast<std::uint32_t>(access - op.accesses());
-  if (op.blockers != 0) return marked ? Held::kByOthers : Held::kByAwaited;
-  if (has_failed()) op.meet(inherited(op));
-  return Held::kNot;
+  for (std::size_t i = 0; i < mutates.size(); ++i) placing.add_write(*mutates[i]);
+  for (std::size_t i = 0; i < reads.size(); ++i) placing.add_read(*reads[i]);
+  const Held held = placing.finish();
+  if (held == Held::kNot && has_failed()) op.meet(inherited(op));
+  return held;
 }
 
 void Tracker::unblock(Operation& op, ReadyList& ready) const {
@@ -129,37 +149,36 @@ void Tracker::unblock(Operation& op, ReadyList& ready) const {
 }
 
 void Tracker::issued(Operation& op, ReadyList& ready) {
-  op.issued = true;
-  for (std::uint32_t i = 0; i < op.access_count; ++i) {
-    for_each_behind(op.accesses()[i], [&](Operation& behind) {
+  op.extras->issued = true;
+  op.for_each_access([&](const Access& access) {
+    for_each_behind(access, [&](Operation& behind) {
       if (behind.is(Operation::kFollowsIssued)) unblock(behind, ready);
     });
-  }
+  });
 }
 
 void Tracker::waits(const Operation& op, std::vector<device::Token>& tokens) {
   tokens.clear();
-  for (std::uint32_t i = 0; i < op.access_count; ++i) {
-    const Access& access = op.accesses()[i];
+  op.for_each_access([&](const Access& access) {
     const Access* const write = write_before(access);
     if (write != nullptr) merge_token(tokens, *write);
-    if (!access.write) continue;
+    if (!access.is_write()) return;
     for (const Access* read = access.older; read != write; read = read->older) {
       merge_token(tokens, *read);
     }
-  }
+  });
 }
 
 FailurePtr Tracker::inherited(const Operation& op) const {
   if (!has_failed()) return nullptr;
-  if (op.kind != Submission::Kind::kRun && op.kind != Submission::Kind::kUse) return nullptr;
+  const Submission::Kind kind = op.kind();
+  if (kind != Submission::Kind::kRun && kind != Submission::Kind::kUse) return nullptr;
   FailurePtr first;
-  for (std::uint32_t i = 0; i < op.access_count; ++i) {
-    const Access& access = op.accesses()[i];
-    const FailurePtr& poison = access.var->poison;
-    if (poison == nullptr || (access.write && op.is(Operation::kOverwrites))) continue;
+  op.for_each_access([&](const Access& access) {
+    const FailurePtr& poison = access.var().poison;
+    if (poison == nullptr || (access.is_write() && op.is(Operation::kOverwrites))) return;
     if (write_before(access) == nullptr) first = earlier(first, poison);
-  }
+  });
   return first;
 }
 
@@ -168,16 +187,15 @@ void Tracker::carry(VarState& var, const FailurePtr& poison) {
   drop(var.carry(poison));
 }
 
-inline void Tracker::end(Access& access, ReadyList& ready) {
-  VarState& var = *access.var;
-  const Operation& op = *access.operation;
-  if (access.write) {
-    var.version += op.versions;
+inline void Tracker::end(Operation& op, Access& access, ReadyList& ready) {
+  VarState& var = access.var();
+  if (access.is_write()) {
+    var.version += op.versions();
     if (op.outcome != Outcome::kCompleted || var.is_poisoned) carry(var, op.failure);
     if (var.last_write == &access) var.last_write = nullptr;
   }
   unlink(access);  // first: what is behind is not behind it any more
-  if (access.write && op.access_count == 1) fetch_after_next(access);
+  if (access.is_write() && op.access_count() == 1) fetch_after_next(access);
   for_each_behind(access, [&](Operation& behind) {
     if (!follows(behind, op)) unblock(behind, ready);
   });
@@ -188,18 +206,18 @@ inline void Tracker::end(Access& access, ReadyList& ready) {
 }
 
 void Tracker::done(Operation& op, ReadyList& ready) {
-  for (Access& access : std::span(op.accesses(), op.access_count)) end(access, ready);
+  op.for_each_access([&](Access& access) { end(op, access, ready); });
 }
 
 bool Tracker::begin_wait(VarState& var, bool reads_too, Waiter& waiter) {
   if (reads_too) {
     for (Access* access = var.oldest; access != nullptr; access = access->newer) {
-      mark_awaited(*access->operation, Awaited::kUrgently);
+      mark_awaited(access->operation(), Awaited::kUrgently);
       ++waiter.left;
     }
-    if (waiter.left != 0) waiter.last_sequence = var.newest->operation->sequence;
+    if (waiter.left != 0) waiter.last_sequence = var.newest->operation().sequence;
   } else if (var.last_write != nullptr) {
-    mark_awaited(*var.last_write->operation, Awaited::kUrgently);
+    mark_awaited(var.last_write->operation(), Awaited::kUrgently);
     waiter.write = var.last_write;
     waiter.left = 1;
   }
@@ -215,7 +233,7 @@ void Tracker::end_of(VarState& var, const Access& access) {
     Waiter& waiter = **link;
     const bool waits_for_it = waiter.write != nullptr
                                   ? waiter.write == &access
-                                  : access.operation->sequence <= waiter.last_sequence;
+                                  : access.operation().sequence <= waiter.last_sequence;
     if (waits_for_it && --waiter.left == 0) {
       *link = waiter.next;
       waiter.poison = var.poison;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/base/sync.h"
-#include "engine/operation.h"
+#include "engine/lane_queue.h"
 #include "engine/var_state.h"
 #include "engine/waiter.h"
 
@@ -51,7 +51,7 @@ class Tracker {
   /// Gives `op` its place behind what it conflicts with; it has its sequence number, and room for
   /// the accesses, and the variables are usable. When it is or becomes ready, op.failure is what it
   /// inherits.
-  Held push(Operation& op, const VarList& reads, const VarList& mutates);
+  Held push(Operation& op, VarList reads, VarList mutates);
 
   /// `op` stands in the order of its stream: releases what may wait for it there.
   void issued(Operation& op, ReadyList& ready);
@@ -82,7 +82,7 @@ class Tracker {
 
  private:
   void unblock(Operation& op, ReadyList& ready) const;
-  void end(Access& access, ReadyList& ready);
+  void end(Operation& op, Access& access, ReadyList& ready);
   void carry(VarState& var, const FailurePtr& poison);
   void end_of(VarState& var, const Access& access);
 

@@ -12,8 +12,8 @@
 #include "engine/device/backend.h"
 #include "engine/graph_run.h"
 #include "engine/inbox.h"
+#include "engine/lane_queue.h"
 #include "engine/mailbox.h"
-#include "engine/operation.h"
 #include "engine/ready_queue.h"
 #include "engine/trace_log.h"
 

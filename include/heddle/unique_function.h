@@ -132,7 +132,7 @@ class UniqueFunction<Result(Args...)> {
 
   template <class Fn>
   static constexpr bool fits_inline() {
-    return sizeof(Fn) <= kInlineSize && alignof(Fn) <= alignof(std::max_align_t) &&
+    return sizeof(Fn) <= kInlineSize && alignof(Fn) <= alignof(Table*) &&
            std::is_nothrow_move_constructible_v<Fn>;
   }
 
@@ -192,7 +192,7 @@ class UniqueFunction<Result(Args...)> {
   }
 
   const Table* table_ = nullptr;
-  alignas(std::max_align_t) std::byte buffer_[kInlineSize];
+  alignas(Table*) std::byte buffer_[kInlineSize];
 };
 
 }  // namespace heddle

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -70,10 +71,10 @@ class VarList {
 #pragma GCC diagnostic ignored "-Winit-list-lifetime"
 #endif
   // NOLINTNEXTLINE(google-explicit-constructor)
-  VarList(std::initializer_list<VarRef> refs) noexcept : refs_(refs.begin()), size_(refs.size()) {}
+  VarList(std::initializer_list<VarRef> refs) noexcept : first_(refs.begin()), size_(refs.size()) {}
 #pragma GCC diagnostic pop
   // NOLINTNEXTLINE(google-explicit-constructor)
-  VarList(std::span<const Var> vars) noexcept : vars_(vars.data()), size_(vars.size()) {}
+  VarList(std::span<const Var> vars) noexcept : first_(vars.data()), size_(vars.size()) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
   VarList(const std::vector<Var>& vars) noexcept : VarList(std::span<const Var>(vars)) {}
   template <std::size_t N>
@@ -82,12 +83,15 @@ class VarList {
 
   std::size_t size() const noexcept { return size_; }
   detail::VarState* operator[](std::size_t i) const noexcept {
-    return refs_ != nullptr ? refs_[i].state() : VarRef(vars_[i]).state();
+    detail::VarState* state = nullptr;
+    std::memcpy(&state, static_cast<const std::byte*>(first_) + i * sizeof(Var), sizeof(Var));
+    return state;
   }
 
  private:
-  const VarRef* refs_ = nullptr;
-  const Var* vars_ = nullptr;
+  static_assert(sizeof(Var) == sizeof(detail::VarState*) && sizeof(VarRef) == sizeof(Var));
+
+  const void* first_ = nullptr;  ///< of Vars or VarRefs, of which either is one pointer
   std::size_t size_ = 0;
 };
 

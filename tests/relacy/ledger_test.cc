@@ -34,7 +34,7 @@ struct Book {
     submission.mutates = mutated;
     submission.options = &options;
     submission.admission = admission;
-    return ledger.push(submission, detail::Route(), ready).has_value();
+    return ledger.push(submission, detail::Route(), ready);
   }
 
   /// The operation, which is ready, as it is the first of its variable.

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "engine/operation.h"
+
+namespace heddle::detail {
+
+/// Operations that became ready together, in the order in which they did.
+class ReadyList {
+ public:
+  bool empty() const { return head_ == nullptr; }
+  const Operation* front() const { return head_; }
+  void push(Operation& operation) {
+    operation.newer = nullptr;
+    if (tail_ != nullptr) {
+      tail_->newer = &operation;
+    } else {
+      head_ = &operation;
+    }
+    tail_ = &operation;
+  }
+  /// The first one, taken out; null if there is none.
+  Operation* pop() {
+    Operation* const first = head_;
+    if (first != nullptr) {
+      head_ = after(*first);
+      if (head_ == nullptr) tail_ = nullptr;
+    }
+    return first;
+  }
+
+  /// The first one for `queue`, taken out; null if there is none.
+  Operation* take_first_of(const LaneQueue& queue) {
+    Operation* before = nullptr;
+    for (Operation* op = head_; op != nullptr; before = op, op = after(*op)) {
+      if (op->queue != &queue) continue;
+      if (before != nullptr) {
+        before->newer = op->newer;
+      } else {
+        head_ = after(*op);
+      }
+      if (tail_ == op) tail_ = before;
+      return op;
+    }
+    return nullptr;
+  }
+
+ private:
+  static Operation* after(const Operation& op) { return static_cast<Operation*>(op.newer); }
+
+  Operation* head_ = nullptr;
+  Operation* tail_ = nullptr;
+};
+
+/// Takes ready operations of one (device, lane) and sees to it that they run.
+class LaneQueue {
+ public:
+  explicit LaneQueue(bool stream) : is_stream_(stream) {}
+  virtual ~LaneQueue() = default;
+  LaneQueue(const LaneQueue&) = delete;
+  LaneQueue& operator=(const LaneQueue&) = delete;
+  /// True if operations are issued to a stream, whose work waits for other streams by tokens.
+  bool is_stream() const { return is_stream_; }
+  /// Queues the operations without blocking on any other operation.
+  virtual void submit(ReadyList operations) = 0;
+
+ private:
+  const bool is_stream_;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+
+#include "engine/access.h"
+#include "engine/base/sync.h"
+#include "engine/device/backend.h"
+#include "engine/engine_core.h"
+#include "engine/model_op.h"
+#include "engine/op_name.h"
+
+namespace heddle::detail {
+
+/// What only some operations have.
+struct OperationExtras {
+  AsyncTask async_task;
+  base::Atomic<int> parts{0};  ///< of an asynchronous operation: callable, completion
+  std::exception_ptr failed;   ///< by the Completion
+  device::Token token;         ///< once issued to a stream
+  bool issued = false;         ///< it stands in the order of its stream; under the lock
+  bool ended_early = false;    ///< its stream was done with it before it was issued; under the lock
+  CancelToken cancel;          ///< if kCancellable
+  OpName name;
+  std::unique_ptr<FarAccess[]> accesses;  ///< of an operation with more than kInlineAccesses
+  std::uint32_t access_count = 0;         ///< that are in use
+  std::size_t capacity = 0;               ///< of `accesses`
+
+  // If traced.
+  std::int64_t pushed_at = 0;
+  std::int64_t ready_at = 0;
+  std::int64_t issued_at = 0;
+  std::int64_t started_at = 0;
+  ModelCost cost;
+};
+
+}  // namespace heddle::detail
