@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <deque>
@@ -254,21 +255,30 @@ TEST_CASE("priorities of a lane do not touch other lanes") {
   CHECK(value == 1);
 }
 
-TEST_CASE("a priority counts however much waits and however many workers there are") {
-  HEDDLE_FOR_EACH(options, parallel_engines);
-  Engine engine(options);
-  constexpr int kOperations = 1000;
+/// How many of 1,000 operations have run before one of higher priority that is pushed last, while
+/// all workers are busy.
+int overtaken_by(Engine& engine) {
   const auto workers = static_cast<std::size_t>(engine.options().cpu_workers);
   std::deque<HeldOperation> held;
   for (std::size_t i = 0; i < workers; ++i) held.emplace_back(engine, VarList{}, VarList{});
   for (const HeldOperation& each : held) each.wait_until_started();
   std::atomic<int> before{0};
-  std::atomic<int> overtaken_by{-1};
-  for (int i = 0; i < kOperations; ++i) engine.push([&before] { ++before; }, {}, {});
-  engine.push([&] { overtaken_by = before.load(); }, {}, {}, {.priority = 5});
+  std::atomic<int> result{-1};
+  for (int i = 0; i < 1000; ++i) engine.push([&before] { ++before; }, {}, {});
+  engine.push([&] { result = before.load(); }, {}, {}, {.priority = 5});
   for (HeldOperation& each : held) each.release();
   engine.wait_for_all();
-  CHECK(overtaken_by < kOperations / 4);
+  return result;
+}
+
+TEST_CASE("a priority counts however much waits and however many workers there are") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  Engine engine(options);
+  // The median, as the worker that takes it may lose its CPU before it says so.
+  std::array<int, 7> rounds{};
+  for (int& round : rounds) round = overtaken_by(engine);
+  std::sort(rounds.begin(), rounds.end());
+  CHECK(rounds[rounds.size() / 2] < 250);
 }
 
 }  // namespace
