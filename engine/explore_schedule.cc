@@ -31,7 +31,7 @@ ExploreLane* ExploreSchedule::find_lane(const PlainOperation& operation) {
 void ExploreSchedule::push(ExploreOperation& operation) {
   const PlainOperation& pushed = operation.pushed;
   operation.sequence = pushed.sequence;
-  operation.priority = pushed.options.priority;
+  operation.set_priority(pushed.options.priority);
   operation.lane = find_lane(pushed);
   operation.not_granted = pushed.reads.size() + pushed.mutates.size();
   operation.accesses.reserve(operation.not_granted);

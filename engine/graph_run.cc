@@ -25,7 +25,7 @@ GraphRun::GraphRun(ProgramRun& run, WorkerPool& pool)
   for (GraphItem& item : items_) {
     item.type = ReadyNode::Type::kGraph;
     item.run = this;
-    item.priority = op(0).priority;
+    item.set_priority(op(0).priority);
   }
   uses_in_ledger = uses_.size();
   program_.hold(1);
@@ -50,7 +50,7 @@ void GraphRun::fill(Operation& op, std::uint32_t use) {
   const RecordedOp& last = program_.op(shape.last);
   op.sequence = sequence(shape.last);
   op.generation = generation_;
-  op.priority = last.priority;
+  op.set_priority(last.priority);
   op.device = last.options.device;
   op.flags = static_cast<std::uint16_t>(
       Operation::kInline | (last.name.empty() ? 0U : unsigned{Operation::kNamed}) |
@@ -183,7 +183,7 @@ GraphItem* GraphRun::join(const ReadyPlace& other) {
   if (ready_.empty()) return nullptr;
   const ReadyPlace mine = {
       .sequence = sequence(static_cast<std::uint32_t>(ready_.first())),
-      .priority = items_.front().priority,
+      .priority = items_.front().priority(),
   };
   return other.node == nullptr || goes_before(mine, other) ? use_item() : nullptr;
 }

@@ -62,6 +62,9 @@ class LaneQueue {
   bool is_stream() const { return is_stream_; }
   /// Queues the operations without blocking on any other operation.
   virtual void submit(ReadyList operations) = 0;
+  /// An operation that is ready, and may be here, has got a higher priority. Called with the
+  /// ledger's lock: takes no lock but its own.
+  virtual void raise(Operation& operation, int from, int to) = 0;
 
  private:
   const bool is_stream_;

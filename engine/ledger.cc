@@ -50,7 +50,7 @@ void Ledger::make_room(Operation& op, const Submission& submission) {
 
 void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
   const PushOptions& options = *submission.options;
-  op.priority = submission.priority;
+  op.set_priority(submission.priority);
   op.device = options.device;
   op.flags = route.flags;
   op.phase.store(Operation::Phase::kPushed, std::memory_order_relaxed);

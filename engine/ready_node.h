@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "engine/base/sync.h"
+
 namespace heddle::detail {
 
 /// What a ReadyQueue holds.
@@ -14,7 +16,14 @@ struct ReadyNode {
 
   ReadyNode* newer = nullptr;  ///< the next one in a list
   std::uint64_t sequence = 0;
-  int priority = 0;
+
+  int priority() const { return priority_.load(std::memory_order_relaxed); }
+  void set_priority(int priority) { priority_.store(priority, std::memory_order_relaxed); }
+
+ private:
+  base::Atomic<int> priority_{0};  ///< raised while who runs the node reads it (Tracker)
+
+ public:
   Type type = Type::kOperation;
 };
 
@@ -25,9 +34,13 @@ struct ReadyPlace {
   std::uint64_t sequence = 0;
   std::uint64_t arrival = 0;  ///< how many nodes had come before
   int priority = 0;
+
+  static ReadyPlace of(ReadyNode& node, std::uint64_t arrival = 0) {
+    return {&node, node.sequence, arrival, node.priority()};
+  }
 };
 
-/// The order of a lane, of nodes and of places.
+/// The order of a lane.
 template <class A, class B>
 bool goes_before(const A& a, const B& b) {
   return a.priority != b.priority ? a.priority > b.priority : a.sequence < b.sequence;

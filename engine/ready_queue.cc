@@ -41,7 +41,7 @@ void ReadyQueue::spill(ReadyNode& node) noexcept {
 void ReadyQueue::add_spilled() noexcept {
   while (first_spilled_ != nullptr) {
     ReadyNode& node = *first_spilled_;
-    if (!add({&node, node.sequence, arrived_, node.priority})) return;
+    if (!add(ReadyPlace::of(node, arrived_))) return;
     ++arrived_;
     first_spilled_ = node.newer;
   }
@@ -50,7 +50,7 @@ void ReadyQueue::add_spilled() noexcept {
 
 void ReadyQueue::push(ReadyNode& node) noexcept {
   ++size_;
-  if (first_spilled_ == nullptr && add({&node, node.sequence, arrived_, node.priority})) {
+  if (first_spilled_ == nullptr && add(ReadyPlace::of(node, arrived_))) {
     ++arrived_;
   } else {
     spill(node);
@@ -65,6 +65,16 @@ void ReadyQueue::put_back(const ReadyPlace& place) noexcept {
   if (is_first ? line_.push_front(place) : add_early(place)) return;
   ++popped_;  // it arrives anew
   spill(*place.node);
+}
+
+inline ReadyPlace ReadyQueue::pop_line() noexcept {
+  const ReadyPlace place = line_.pop_front();
+  drop_raised();
+  return place;
+}
+
+inline void ReadyQueue::drop_raised() noexcept {
+  while (!line_.empty() && line_.front().node == nullptr) line_.pop_front();
 }
 
 inline void ReadyQueue::left_early() noexcept {
@@ -85,11 +95,44 @@ void ReadyQueue::drop_stale() noexcept {
   }
 }
 
+ReadyPlace* ReadyQueue::find_in_line(const ReadyPlace& place) noexcept {
+  std::uint64_t begin = line_.begin();
+  for (std::uint64_t end = line_.end(); begin != end;) {
+    const std::uint64_t middle = begin + (end - begin) / 2;
+    if (goes_before(line_[middle], place)) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  for (; begin != line_.end() && !goes_before(place, line_[begin]); ++begin) {
+    if (line_[begin].node == place.node) return &line_[begin];
+  }
+  return nullptr;
+}
+
+bool ReadyQueue::raise(ReadyNode& node, int from, int to) noexcept {
+  if (ReadyPlace* const found = find_in_line({&node, node.sequence, 0, from})) {
+    if (!add_early({&node, node.sequence, found->arrival, to})) return false;
+    found->node = nullptr;
+    drop_raised();
+    return true;
+  }
+  const auto entry = std::find_if(heap_.begin(), heap_.end(), [&](const HeapEntry& each) {
+    return each.sequence == node.sequence && each.number >= early_.begin() &&
+           early_[each.number].node == &node;
+  });
+  if (entry == heap_.end()) return false;
+  entry->priority = to;
+  std::push_heap(heap_.begin(), entry + 1, kGoesAfter);
+  return true;
+}
+
 ReadyPlace ReadyQueue::take_overdue(bool from_line) noexcept {
-  if (from_line) return line_.pop_front();
+  if (from_line) return pop_line();
   const Early oldest = early_.pop_front();
   left_early();
-  return {oldest.node, oldest.node->sequence, oldest.arrival, oldest.node->priority};
+  return ReadyPlace::of(*oldest.node, oldest.arrival);
 }
 
 ReadyPlace ReadyQueue::take_first_early() noexcept {
@@ -109,7 +152,7 @@ ReadyPlace ReadyQueue::take_spilled() noexcept {
   first_spilled_ = node.newer;
   if (first_spilled_ == nullptr) last_spilled_ = nullptr;
   ++popped_;
-  return {&node, node.sequence, arrived_++, node.priority};
+  return ReadyPlace::of(node, arrived_++);
 }
 
 ReadyPlace ReadyQueue::first() const noexcept {
@@ -126,11 +169,11 @@ ReadyPlace ReadyQueue::take() noexcept {
   --size_;
   if (line_.empty() && early_.empty()) return take_spilled();
   const std::uint64_t popped = popped_++;
-  if (early_.empty()) return line_.pop_front();
+  if (early_.empty()) return pop_line();
   const bool line_is_older = !line_.empty() && line_.front().arrival < early_.front().arrival;
   const std::uint64_t oldest = line_is_older ? line_.front().arrival : early_.front().arrival;
   if (popped >= oldest + kPatience) return take_overdue(line_is_older);
-  if (!line_.empty() && goes_before(line_.front(), heap_.front())) return line_.pop_front();
+  if (!line_.empty() && goes_before(line_.front(), heap_.front())) return pop_line();
   return take_first_early();
 }
 

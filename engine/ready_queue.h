@@ -19,11 +19,12 @@ namespace heddle::detail {
 /// Thread safety: none; guarded by its owner's lock.
 ///
 /// Invariants:
-///  - line_ is sorted by goes_before() and by arrival.
+///  - line_ is sorted by goes_before() and by arrival. Null stands for nodes that were raised; its
+///    front is a node.
 ///  - early_ holds the nodes that are not in line, in order of arrival but for the few that were
 ///  put
-///    back, which may be overtaken longer; null stands for those that have left from its middle;
-///    its front is a node.
+///    back or raised, which may be overtaken longer; null stands for those that have left from its
+///    middle; its front is a node.
 ///  - heap_ is a heap by goes_before(), as the standard algorithms keep it. Each node of early_ has
 ///    one entry in it; the others are stale: they name places of early_ before its begin(), are not
 ///    on top, and are fewer than half but for kFewStale.
@@ -43,6 +44,10 @@ class ReadyQueue {
   ReadyPlace first() const noexcept;
   /// Returns what take() gave, as if it had not been taken.
   void put_back(const ReadyPlace& place) noexcept;
+  /// Gives `node`, which came with priority `from`, the higher one `to`. False if it is not here,
+  /// or there is no memory for its new place. Takes time in proportion to the nodes that arrived
+  /// before their turn.
+  bool raise(ReadyNode& node, int from, int to) noexcept;
   /// The next to run, taken out; its node is null if there is none.
   ReadyPlace take() noexcept;
   ReadyNode* pop() noexcept { return take().node; }
@@ -65,6 +70,9 @@ class ReadyQueue {
   void add_spilled() noexcept;
   ReadyPlace take_spilled() noexcept;
   ReadyPlace take_overdue(bool from_line) noexcept;
+  ReadyPlace* find_in_line(const ReadyPlace& place) noexcept;
+  ReadyPlace pop_line() noexcept;
+  void drop_raised() noexcept;
   ReadyPlace take_first_early() noexcept;
   /// A node has left early_, where its place is null or gone.
   void left_early() noexcept;

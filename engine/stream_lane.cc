@@ -20,6 +20,11 @@ void StreamLane::submit(ReadyList operations) {
   issue_some(lock);
 }
 
+void StreamLane::raise(Operation& operation, int from, int to) {
+  const std::lock_guard lock(mutex_);
+  queue_.raise(operation, from, to);
+}
+
 void StreamLane::issue_some(std::unique_lock<base::Mutex>& lock) {
   if (issuing_) return;
   issuing_ = true;
@@ -40,7 +45,7 @@ void StreamLane::issue(Operation& op) {
   // what depends on it is released then, and `op` may be gone as soon as it is issued.
   const bool is_async = op.is(Operation::kAsync);
   const device::Work work = {&StreamLane::run,   &StreamLane::finished, &op,
-                             op.priority,        op.sequence,           op.is(Operation::kBrief),
+                             op.priority(),      op.sequence,           op.is(Operation::kBrief),
                              &StreamLane::failed};
   const device::Token token = stream_->issue(work, waits_);
   if (is_async) return;

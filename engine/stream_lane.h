@@ -30,6 +30,7 @@ class StreamLane final : public LaneQueue {
              int window);
 
   void submit(ReadyList operations) override;
+  void raise(Operation& operation, int from, int to) override;
 
   /// Ends the stream and its threads. Every operation must have ended.
   void close() { stream_.reset(); }

@@ -43,7 +43,7 @@ class Placing {
  public:
   explicit Placing(Operation& op)
       : op_(op),
-        priority_(op.priority),
+        priority_(op.priority()),
         is_far_(op.is(Operation::kManyAccesses)),
         follows_issued_(op.is(Operation::kFollowsIssued)),
         next_(is_far_ ? op.extras->accesses.get() : op.inline_accesses.data()) {}
@@ -70,6 +70,8 @@ class Placing {
     if (blockers_ == 0) return Tracker::Held::kNot;
     return has_marked_ ? Tracker::Held::kByOthers : Tracker::Held::kByAwaited;
   }
+  /// True if it waits for an operation of lower priority.
+  bool outranks() const { return outranks_; }
 
  private:
   bool is_first_use(VarState& var) const {
@@ -93,8 +95,9 @@ class Placing {
     Operation& earlier = access.operation();
     if (follows_issued_ && earlier.is_issued()) return;
     ++blockers_;
-    has_marked_ |=
-        mark_awaited(earlier, priority_ > earlier.priority ? Awaited::kUrgently : Awaited::kYes);
+    const bool outranks = priority_ > earlier.priority();
+    outranks_ |= outranks;
+    has_marked_ |= mark_awaited(earlier, outranks ? Awaited::kUrgently : Awaited::kYes);
   }
 
   Operation& op_;
@@ -102,6 +105,7 @@ class Placing {
   const bool is_far_;
   const bool follows_issued_;
   bool has_marked_ = false;  ///< some operation has become awaited
+  bool outranks_ = false;
   std::uint32_t count_ = 0;
   std::uint32_t blockers_ = 0;
   Access* next_;
@@ -115,6 +119,18 @@ const Access* write_before(const Access& access) {
   const Access* earlier = access.older;
   while (earlier != nullptr && !earlier->is_write()) earlier = earlier->older;
   return earlier;
+}
+
+/// `op`, which has not ended, gets a higher priority. If it waits for others it joins `blocked`.
+void raise(Operation& op, int priority, ReadyList& blocked) {
+  const int before = op.priority();
+  op.set_priority(priority);
+  if (op.blockers != 0) {
+    blocked.push(op);
+  } else if (op.kind() != Submission::Kind::kUse && op.queue != nullptr &&
+             op.phase.load(std::memory_order_relaxed) == Operation::Phase::kPushed) {
+    op.queue->raise(op, before, priority);
+  }
 }
 
 /// Keeps of each stream the latest token only.
@@ -137,8 +153,39 @@ Tracker::Held Tracker::push(Operation& op, VarList reads, VarList mutates) {
   for (std::size_t i = 0; i < mutates.size(); ++i) placing.add_write(*mutates[i]);
   for (std::size_t i = 0; i < reads.size(); ++i) placing.add_read(*reads[i]);
   const Held held = placing.finish();
+  if (placing.outranks()) lend_priority(op);
   if (held == Held::kNot && has_failed()) op.meet(inherited(op));
   return held;
+}
+
+void Tracker::lend_priority(Operation& op) {
+  // What a deletion waits for is no more urgent than before.
+  if (op.kind() == Submission::Kind::kDelete) return;
+  const std::uint64_t pushes = std::max(op.sequence, credited_) - credited_;  // uses may be older
+  credit_ = std::min(kMaxCredit, credit_ + kCreditPerPush * pushes);
+  credited_ += pushes;
+  const int priority = op.priority();
+  ReadyList blocked;
+  blocked.push(op);
+  while (Operation* const waiting = blocked.pop()) {
+    waiting->for_each_access(
+        [&](const Access& access) { raise_before(access, priority, blocked); });
+  }
+}
+
+/// Raises what `access` waits for; what of that waits itself is put into `blocked`.
+void Tracker::raise_before(const Access& access, int priority, ReadyList& blocked) {
+  for (Access* before = access.older; before != nullptr && credit_ != 0; before = before->older) {
+    --credit_;
+    Operation& op = before->operation();
+    const bool is_raised = op.priority() >= priority;
+    if (before->is_write() || access.is_write()) {
+      if (!is_raised) raise(op, priority, blocked);
+      if (before->is_write()) return;
+    } else if (is_raised) {
+      return;  // this read has done for the write before both, or will do, what is to do
+    }
+  }
 }
 
 void Tracker::unblock(Operation& op, ReadyList& ready) const {

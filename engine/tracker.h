@@ -35,6 +35,8 @@ namespace heddle::detail {
 ///    write is the oldest access when it ends, and what an operation inherits is final when
 ///    everything that it waits for is done.
 ///  - What has not ended and is waited for is `awaited`.
+///  - A pushed operation of higher priority than one that it waits for, directly or through others,
+///    lends it its own, as far as there is credit for the steps to there.
 class Tracker {
  public:
   /// What keeps an operation from running.
@@ -43,6 +45,11 @@ class Tracker {
     kByAwaited,  ///< only operations that others waited for before
     kByOthers,
   };
+
+  /// What a push adds to the steps that may be taken to lend priorities, and how many may be saved:
+  /// what that costs a push is bounded on average, and at worst.
+  static constexpr std::uint64_t kCreditPerPush = 8;
+  static constexpr std::uint64_t kMaxCredit = 1U << 16U;
 
   Tracker() = default;
   Tracker(const Tracker&) = delete;
@@ -81,11 +88,16 @@ class Tracker {
   FailurePtr take_dropped() noexcept { return dropped_.take(); }
 
  private:
+  void lend_priority(Operation& op);
+  void raise_before(const Access& access, int priority, ReadyList& blocked);
   void unblock(Operation& op, ReadyList& ready) const;
   void end(Operation& op, Access& access, ReadyList& ready);
   void carry(VarState& var, const FailurePtr& poison);
   void end_of(VarState& var, const Access& access);
 
+  /// Steps that lend_priority() may take, as of the push of operation `credited_`.
+  std::uint64_t credit_ = kMaxCredit;
+  std::uint64_t credited_ = 0;
   std::vector<VarState*> watched_;  ///< those with waiters
   DroppedFailures dropped_;
   base::Atomic<bool> has_failed_{false};  ///< something has; else no variable is poisoned

@@ -64,7 +64,7 @@ bool WorkerPool::is_urgent(int priority, std::uint64_t sequence) const {
 }
 
 void WorkerPool::put(ReadyNode& node) {
-  const int priority = node.priority;
+  const int priority = node.priority();
   const std::uint64_t sequence = node.sequence;
   const std::size_t number = inbox_.put(node);
   bool wakes = false;
@@ -104,6 +104,32 @@ void WorkerPool::submit(ReadyList operations) {
   while (Operation* const op = operations.pop()) put(*op);
 }
 
+void WorkerPool::raise(Operation& operation, int from, int to) {
+  bool wakes = false;
+  {
+    const std::lock_guard lock(mutex_);
+    empty_inbox();
+    if (queue_.raise(operation, from, to) || take_from_batch(operation)) {
+      if (is_urgent(to, operation.sequence)) urgent_.fetch_add(1);
+    }
+    wakes = claim_sleeper();
+  }
+  if (wakes) wake();
+}
+
+/// Puts `node` back into the queue if a worker has taken it along and has not begun it.
+bool WorkerPool::take_from_batch(ReadyNode& node) {
+  for (const auto& worker : workers_) {
+    for (base::Atomic<ReadyNode*>& place : worker->batch) {
+      ReadyNode* expected = &node;
+      if (!place.compare_exchange_strong(expected, nullptr)) continue;
+      queue_.push(node);
+      return true;
+    }
+  }
+  return false;
+}
+
 void WorkerPool::execute(const device::Work& work) {
   StreamItem* item = nullptr;
   {
@@ -113,7 +139,7 @@ void WorkerPool::execute(const device::Work& work) {
     free_items_.pop_back();
   }
   item->type = ReadyNode::Type::kWork;
-  item->priority = work.priority;
+  item->set_priority(work.priority);
   item->sequence = work.sequence;
   item->work = work;
   put(*item);
@@ -277,7 +303,7 @@ ReadyNode* WorkerPool::keep_or_queue(Worker& me, ReadyNode& node) {
   while (me.next < me.count && me.batch[me.next].load() == nullptr) ++me.next;  // stolen
   const bool batch_is_current = urgent_.load(std::memory_order_relaxed) == me.urgent;
   if (me.next < me.count && batch_is_current && me.kept < kMaxKept &&
-      goes_before(node, me.places[me.next])) {
+      goes_before(ReadyPlace::of(node), me.places[me.next])) {
     ++me.kept;
     return &node;
   }
@@ -291,7 +317,7 @@ ReadyNode* WorkerPool::queue_and_pop(Worker& me, ReadyNode& node) {
   {
     const std::lock_guard lock(mutex_);
     empty_inbox();
-    if (is_urgent(node.priority, node.sequence)) urgent_.fetch_add(1);
+    if (is_urgent(node.priority(), node.sequence)) urgent_.fetch_add(1);
     queue_.push(node);
     if (me.next == me.count) {
       next = join_first();

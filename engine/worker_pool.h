@@ -68,6 +68,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   void submit(ReadyList operations) override;
+  void raise(Operation& operation, int from, int to) override;
   void execute(const device::Work& work) override;
 
   // For the runs of recordings.
@@ -138,6 +139,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void collect_overdue();
   ReadyNode* from_batch(Worker& me);
   void return_batch(Worker& me);
+  bool take_from_batch(ReadyNode& node);
   ReadyNode* search(Worker& me);
   ReadyNode* steal(const Worker& me);
   ReadyNode* take(Worker& me);

@@ -52,7 +52,9 @@ struct EngineOptions {
 struct PushOptions {
   Device device = Device();
   Lane lane = Lane::kCompute;
-  int priority = 0;            ///< higher first among the ready operations of a lane
+  /// Higher first among the ready operations of a lane; what the operation waits for inherits it.
+  /// One that was overtaken 1,024 times goes next.
+  int priority = 0;
   std::string_view name = {};  ///< in traces and errors; copied
   /// Every mutated variable is written in full: the operation runs although they are poisoned,
   /// and heals them. Poison in the variables it reads still skips it.

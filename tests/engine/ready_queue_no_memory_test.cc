@@ -42,16 +42,16 @@ using heddle::detail::ReadyQueue;
 
 constexpr std::size_t kNodes = 300;
 
-std::array<ReadyNode, kNodes> numbered_nodes() {
-  std::array<ReadyNode, kNodes> nodes;
-  for (std::size_t i = 0; i < kNodes; ++i) nodes[i].sequence = i;
-  return nodes;
-}
+struct NumberedNodes : std::array<ReadyNode, kNodes> {
+  NumberedNodes() {
+    for (std::size_t i = 0; i < kNodes; ++i) (*this)[i].sequence = i;
+  }
+};
 
 }  // namespace
 
 TEST_CASE("a ready queue without memory gives every node in the order in which they came") {
-  auto nodes = numbered_nodes();
+  NumberedNodes nodes;
   ReadyQueue queue;
   std::array<std::uint64_t, kNodes> left{};
   {
@@ -64,13 +64,13 @@ TEST_CASE("a ready queue without memory gives every node in the order in which t
 }
 
 TEST_CASE("nodes that came while a ready queue had no memory keep their priorities") {
-  auto nodes = numbered_nodes();
+  NumberedNodes nodes;
   ReadyQueue queue;
   for (std::size_t i = 0; i < kNodes / 2; ++i) queue.push(nodes[i]);
   {
     const NoMemory no_memory;
     for (std::size_t i = kNodes / 2; i < kNodes; ++i) {
-      nodes[i].priority = i + 1 == kNodes ? 1 : 0;
+      nodes[i].set_priority(i + 1 == kNodes ? 1 : 0);
       queue.push(nodes[i]);
     }
   }
@@ -78,4 +78,16 @@ TEST_CASE("nodes that came while a ready queue had no memory keep their prioriti
   CHECK(queue.pop()->sequence == kNodes - 1);
   for (std::size_t i = 0; i + 1 < kNodes; ++i) REQUIRE(queue.pop()->sequence == i);
   CHECK(queue.pop() == nullptr);
+}
+
+TEST_CASE("a node keeps its turn where a ready queue has no memory to raise it") {
+  NumberedNodes nodes;
+  ReadyQueue queue;
+  for (ReadyNode& node : nodes) queue.push(node);
+  {
+    const NoMemory no_memory;
+    CHECK_FALSE(queue.raise(nodes.back(), 0, 1));
+  }
+  CHECK(queue.size() == kNodes);
+  for (std::size_t i = 0; i < kNodes; ++i) REQUIRE(queue.pop()->sequence == i);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <random>
 #include <vector>
@@ -19,7 +20,7 @@ class Nodes {
  public:
   ReadyNode& add(int priority, std::uint64_t sequence) {
     ReadyNode& node = nodes_.emplace_back();
-    node.priority = priority;
+    node.set_priority(priority);
     node.sequence = sequence;
     return node;
   }
@@ -186,4 +187,79 @@ TEST_CASE("a node that is put back into the ready queue has been overtaken as of
   overtake(ReadyQueue::kPatience / 2);
   queue.push(nodes.add(1, ++sequence));
   CHECK(queue.pop()->sequence == 1);
+}
+
+TEST_CASE("a node that is raised leaves the ready queue in its new turn") {
+  Nodes nodes;
+  ReadyQueue queue;
+  for (std::uint64_t i = 1; i <= 3; ++i) queue.push(nodes.add(0, i));
+  ReadyNode& in_order = nodes.add(0, 4);
+  queue.push(in_order);
+  queue.push(nodes.add(1, 5));
+  ReadyNode& early = nodes.add(0, 0);
+  queue.push(early);
+  CHECK(queue.raise(in_order, 0, 2));
+  CHECK(queue.raise(early, 0, 1));
+  CHECK(queue.size() == 6);
+  CHECK(drain(queue) == std::vector<std::uint64_t>{4, 0, 5, 1, 2, 3});
+  CHECK(queue.empty());
+}
+
+TEST_CASE("the first and the last node of the ready queue can be raised") {
+  Nodes nodes;
+  ReadyQueue queue;
+  ReadyNode& first = nodes.add(0, 1);
+  ReadyNode& last = nodes.add(0, 3);
+  queue.push(first);
+  queue.push(nodes.add(0, 2));
+  queue.push(last);
+  CHECK(queue.raise(first, 0, 1));
+  CHECK(queue.raise(last, 0, 2));
+  queue.push(nodes.add(0, 4));
+  CHECK(drain(queue) == std::vector<std::uint64_t>{3, 1, 2, 4});
+}
+
+TEST_CASE("a node that is not in the ready queue is not raised") {
+  Nodes nodes;
+  ReadyQueue queue;
+  ReadyNode& node = nodes.add(0, 1);
+  CHECK_FALSE(queue.raise(node, 0, 1));
+  queue.push(node);
+  queue.push(nodes.add(0, 2));
+  CHECK(queue.pop() == &node);
+  CHECK_FALSE(queue.raise(node, 0, 1));
+  CHECK(drain(queue) == std::vector<std::uint64_t>{2});
+}
+
+TEST_CASE("the ready queue agrees with a sorted map where nodes are raised") {
+  const auto seed = GENERATE(range(1U, 6U));
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  Nodes nodes;
+  ReadyQueue queue;
+  std::map<std::pair<int, std::uint64_t>, ReadyNode*> model;  // (-priority, sequence)
+  std::size_t pops = 0;
+  for (std::uint64_t sequence = 1; pops < ReadyQueue::kPatience; ++sequence) {
+    const int priority = static_cast<int>(random() % 3);
+    ReadyNode& node = nodes.add(priority, sequence);
+    queue.push(node);
+    model[{-priority, sequence}] = &node;
+    if (random() % 2 == 0) {
+      const auto raised = std::next(model.begin(), static_cast<int>(random() % model.size()));
+      ReadyNode& chosen = *raised->second;
+      const int from = chosen.priority();
+      const int to = from + 1 + static_cast<int>(random() % 3);
+      chosen.set_priority(to);
+      model.erase(raised);
+      model[{-to, chosen.sequence}] = &chosen;
+      REQUIRE(queue.raise(chosen, from, to));
+    }
+    while (!model.empty() && random() % 2 == 0) {
+      ReadyNode* const expected = model.begin()->second;
+      model.erase(model.begin());
+      ++pops;
+      REQUIRE(queue.pop() == expected);
+    }
+    REQUIRE(queue.size() == model.size());
+  }
 }

@@ -116,6 +116,31 @@ TEST_CASE("priorities are honoured in every lane of a GPU") {
   }
 }
 
+TEST_CASE("what an operation of higher priority waits for is issued before what lies between") {
+  HEDDLE_FOR_EACH(configuration, one_worker_engines);
+  EngineOptions options = configuration;
+  options.copy_window = 1;
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  for (const Lane lane : {Lane::kCopyIn, Lane::kCopyOut, Lane::kComm}) {
+    Log<int> log;
+    HeldOperation held(engine, {}, {}, {.device = Device::gpu(0), .lane = lane});
+    held.wait_until_started();
+    const auto push = [&](VarList reads, VarList mutates, int priority) {
+      engine.push([&log, priority] { log.add(priority); }, reads, mutates,
+                  {.device = Device::gpu(0), .lane = lane, .priority = priority});
+    };
+    push({}, {}, 1);
+    push({}, {x}, 0);
+    push({}, {}, 5);
+    push({x}, {}, 10);
+    held.release();
+    engine.wait_for_all();
+    CAPTURE(lane_name(lane));
+    CHECK(log.entries() == std::vector{0, 10, 5, 1});
+  }
+}
+
 TEST_CASE("a copy stream holds two issued operations, the rest wait in priority order") {
   HEDDLE_FOR_EACH(options, one_worker_engines);
   Engine engine(options);

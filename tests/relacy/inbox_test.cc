@@ -13,6 +13,7 @@ namespace {
 struct Node : detail::ReadyNode {
   Plain<int> written{0};
   Plain<bool> taken{false};
+  unsigned putter = 0;
 };
 
 /// Threads that put some nodes each into an inbox with fewer places, and one that takes them, until
@@ -34,7 +35,7 @@ struct Exchange : rl::test_suite<Exchange<kPutters, kNodes, kPlaces>, kPutters +
     for (unsigned putter = 0; putter != kPutters; ++putter) {
       state->last[putter] = -1;
       for (unsigned i = 0; i != kNodes; ++i) {
-        state->nodes[putter][i].priority = static_cast<int>(putter);
+        state->nodes[putter][i].putter = putter;
         state->nodes[putter][i].sequence = i;
       }
     }
@@ -64,8 +65,9 @@ struct Exchange : rl::test_suite<Exchange<kPutters, kNodes, kPlaces>, kPutters +
 
   void take() {
     state->inbox.take_all([this](detail::ReadyNode& node) {
-      note(static_cast<Node&>(node));
-      Plain<int>& last = state->last[static_cast<unsigned>(node.priority)];
+      auto& taken = static_cast<Node&>(node);
+      note(taken);
+      Plain<int>& last = state->last[taken.putter];
       check(static_cast<int>(node.sequence) > last, "not in the order of its putter");
       last = static_cast<int>(node.sequence);
     });

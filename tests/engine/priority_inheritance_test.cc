@@ -1,0 +1,187 @@
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "heddle/engine.h"
+
+#include "tests/support/engines.h"
+#include "tests/support/gate.h"
+
+// What an operation of high priority waits for gets that priority, so that nothing between the two
+// holds it up.
+
+namespace heddle {
+namespace {
+
+using support::HeldOperation;
+using support::Log;
+
+constexpr Lane kLanes[] = {Lane::kCompute, Lane::kCopyIn, Lane::kCopyOut, Lane::kComm,
+                           Lane::kBlocking};
+
+/// Pushes operations that say who they are, to a lane whose only worker is busy.
+class Program {
+ public:
+  explicit Program(const EngineOptions& options, Lane lane = Lane::kCompute)
+      : engine_(options), lane_(lane), held_(engine_, {}, {}, {.lane = lane}) {
+    held_.wait_until_started();
+  }
+
+  Engine& engine() { return engine_; }
+  Var variable() { return engine_.new_variable(); }
+  void push(const std::string& name, VarList reads, VarList mutates, int priority = 0) {
+    engine_.push([this, name] { log_.add(name); }, reads, mutates,
+                 {.lane = lane_, .priority = priority});
+  }
+  std::vector<std::string> order() {
+    held_.release();
+    engine_.wait_for_all();
+    return log_.entries();
+  }
+
+ private:
+  Log<std::string> log_;
+  Engine engine_;
+  Lane lane_;
+  HeldOperation held_;
+};
+
+using Names = std::vector<std::string>;
+
+TEST_CASE("what an operation of higher priority waits for goes before what lies between") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  for (const Lane lane : kLanes) {
+    CAPTURE(lane_name(lane));
+    Program program(options, lane);
+    const Var x = program.variable();
+    program.push("first", {}, {});
+    program.push("needed", {}, {x});
+    program.push("between", {}, {}, 5);
+    program.push("urgent", {x}, {}, 10);
+    CHECK(program.order() == Names{"needed", "urgent", "between", "first"});
+  }
+}
+
+TEST_CASE("a priority is passed on through operations that wait themselves") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Program program(options);
+  const Var x = program.variable();
+  const Var y = program.variable();
+  const Var z = program.variable();
+  program.push("a", {}, {x});
+  program.push("b", {x}, {y});
+  program.push("c", {y}, {z});
+  program.push("between", {}, {}, 5);
+  program.push("urgent", {z}, {}, 10);
+  CHECK(program.order() == Names{"a", "b", "c", "urgent", "between"});
+}
+
+TEST_CASE("the reads that a write of higher priority waits for go before what lies between") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Program program(options);
+  const Var x = program.variable();
+  program.push("write", {}, {x});
+  for (int i = 0; i < 3; ++i) program.push("read", {x}, {});
+  program.push("between", {}, {}, 5);
+  program.push("urgent", {}, {x}, 10);
+  CHECK(program.order() == Names{"write", "read", "read", "read", "urgent", "between"});
+}
+
+TEST_CASE("a priority is passed on by operations of many variables") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Program program(options);
+  std::vector<Var> many(9);
+  for (Var& var : many) var = program.variable();
+  program.push("needed", {}, {many.back()});
+  program.push("waits", many, {many.front()});
+  program.push("between", {}, {}, 5);
+  program.push("urgent", many, {}, 10);
+  CHECK(program.order() == Names{"needed", "waits", "urgent", "between"});
+}
+
+TEST_CASE("the highest of several waiting operations counts") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Program program(options);
+  const Var x = program.variable();
+  program.push("needed", {}, {x});
+  program.push("between", {}, {}, 5);
+  program.push("low", {x}, {}, 3);
+  program.push("urgent", {x}, {}, 10);
+  program.push("middle", {x}, {}, 7);
+  CHECK(program.order() == Names{"needed", "urgent", "middle", "between", "low"});
+}
+
+TEST_CASE("a lower priority is not passed on") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Program program(options);
+  const Var x = program.variable();
+  program.push("needed", {}, {x}, 3);
+  program.push("between", {}, {}, 2);
+  program.push("low", {x}, {}, 1);
+  CHECK(program.order() == Names{"needed", "between", "low"});
+}
+
+TEST_CASE("deleting a variable makes none of its operations more urgent") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Program program(options);
+  const Var x = program.variable();
+  program.push("needed", {}, {x});
+  program.push("between", {}, {}, 5);
+  program.engine().delete_variable(x);
+  CHECK(program.order() == Names{"between", "needed"});
+}
+
+TEST_CASE("what a worker has taken along is raised, too") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Engine engine(options);
+  constexpr int kOperations = 200;  // so many that the worker takes some of them along
+  Log<int> log;
+  HeldOperation held(engine, {}, {});
+  held.wait_until_started();
+  std::deque<Var> vars;
+  for (int i = 0; i < kOperations; ++i) {
+    vars.push_back(engine.new_variable());
+    engine.push(
+        [&, i] {
+          log.add(i);
+          // Of the one after the next, which has been taken along unless it is the last.
+          const std::size_t later = static_cast<std::size_t>(i) + 2;
+          if (i % 10 != 5 || later >= vars.size()) return;
+          engine.push([&log] { log.add(-1); }, {vars[later]}, {}, {.priority = 1});
+        },
+        {}, {vars.back()});
+  }
+  held.release();
+  engine.wait_for_all();
+  std::vector<int> expected;
+  for (int i = 0; i < kOperations; ++i) {
+    expected.push_back(i);
+    if (i % 10 != 5 || i + 2 >= kOperations) continue;
+    expected.insert(expected.end(), {i + 2, -1, i + 1});
+    i += 2;
+  }
+  CHECK(log.entries() == expected);
+}
+
+TEST_CASE("a long chain of rising priorities is pushed and runs in its order") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  Engine engine(options);
+  constexpr int kOperations = 20'000;
+  const Var x = engine.new_variable();
+  Log<int> log;
+  HeldOperation held(engine, {}, {x});
+  for (int i = 0; i < kOperations; ++i) {
+    engine.push([&log, i] { log.add(i); }, {}, {x}, {.priority = i});
+  }
+  held.release();
+  engine.wait_for_all();
+  std::vector<int> expected(kOperations);
+  for (int i = 0; i < kOperations; ++i) expected[static_cast<std::size_t>(i)] = i;
+  CHECK(log.entries() == expected);
+}
+
+}  // namespace
+}  // namespace heddle
