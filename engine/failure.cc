@@ -14,9 +14,10 @@ struct CountedFailure : Failure {
 
 /// What is left to say where there is no memory.
 struct LastResorts {
-  Failure failed{0, OpError("operation", 0, Device(), std::make_exception_ptr(std::bad_alloc()))};
-  Failure cancelled_by_group{0, std::nullopt, std::string("operation")};
-  Failure cancelled_by_shutdown{0, std::nullopt};
+  Failure failed{0, OpError("operation", 0, Device(), std::make_exception_ptr(std::bad_alloc())),
+                 std::nullopt, true};
+  Failure cancelled_by_group{0, std::nullopt, "operation", true};
+  Failure cancelled_by_shutdown{0, std::nullopt, std::nullopt, true};
 };
 
 /// Never destroyed: operations may end until the process does.
@@ -50,12 +51,12 @@ FailurePtr FailurePtr::to_last_resort(const Failure& failure) noexcept {
 }
 
 void FailurePtr::retain() const noexcept {
-  if (failure_ == nullptr || failure_->is_last_resort()) return;
+  if (failure_ == nullptr || failure_->is_last_resort) return;
   static_cast<const CountedFailure*>(failure_)->references.fetch_add(1, std::memory_order_relaxed);
 }
 
 void FailurePtr::release() const noexcept {
-  if (failure_->is_last_resort()) return;
+  if (failure_->is_last_resort) return;
   const auto* const counted = static_cast<const CountedFailure*>(failure_);
   if (counted->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete counted;
 }

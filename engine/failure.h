@@ -55,16 +55,16 @@ class FailurePtr {
 
 /// Why a variable is poisoned: an operation threw, or was cancelled.
 struct Failure {
-  std::uint64_t sequence;        ///< of the operation at the root; 0: a last resort
+  std::uint64_t sequence;        ///< of the operation at the root; 0: not known, or there was none
   std::optional<OpError> error;  ///< empty: cancelled
   /// The name of an operation whose group was cancelled; empty: shutdown() cancelled it.
   std::optional<std::string> group_member = {};
+  bool is_last_resort = false;  ///< it lives for ever, nobody counts who has it
 
   // Of DroppedFailures.
   mutable FailurePtr itself = nullptr;
   mutable const Failure* next_dropped = nullptr;
 
-  bool is_last_resort() const { return sequence == 0; }
   bool is_from_shutdown() const { return !error && !group_member; }
 };
 
@@ -83,7 +83,7 @@ class DroppedFailures {
 
   bool empty() const { return first_ == nullptr; }
   void add(FailurePtr failure) noexcept {
-    if (failure == nullptr || failure->is_last_resort() || failure->itself != nullptr) return;
+    if (failure == nullptr || failure->is_last_resort || failure->itself != nullptr) return;
     const Failure& dropped = *failure;
     dropped.next_dropped = std::exchange(first_, &dropped);
     dropped.itself = std::move(failure);

@@ -330,5 +330,31 @@ TEST_CASE("what the destructor of a recorded callable throws is reported") {
   }
 }
 
+TEST_CASE("what the destructor of a recorded callable throws lives as long as its report") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  struct Counted {
+    std::shared_ptr<int> count;
+  };
+  struct Throws {
+    explicit Throws(std::shared_ptr<int> thrown) : count(std::move(thrown)) {}
+    Throws(Throws&& other) noexcept = default;
+    ~Throws() noexcept(false) {
+      if (count != nullptr) throw Counted{std::move(count)};
+    }
+    void operator()() const {}
+    std::shared_ptr<int> count;
+  };
+  const auto count = std::make_shared<int>();
+  {
+    const Recording recording = engine.record([&] { engine.push(Throws(count), {}, {}); });
+    recording.run();
+    engine.wait_for_all();
+  }
+  CHECK(count.use_count() == 2);
+  CHECK_THROWS_AS(engine.wait_for_all(), AggregateError);
+  CHECK(count.use_count() == 1);
+}
+
 }  // namespace
 }  // namespace heddle
