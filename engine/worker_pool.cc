@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/base/openmp.h"
 #include "engine/base/prefetch.h"
 #include "engine/base/thread.h"
 #include "engine/threaded_engine.h"
@@ -34,8 +35,10 @@ WorkerPool::WorkerPool(ThreadedEngine& engine, std::string name, int threads, Id
   try {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       Worker& worker = *workers_[i];
-      worker.thread =
-          base::start_thread(name_ + "-" + std::to_string(i), [this, &worker] { work(worker); });
+      worker.thread = base::start_thread(name_ + "-" + std::to_string(i), [this, &worker] {
+        base::share_cpus_with_openmp(engine_.options().cpu_workers);
+        work(worker);
+      });
     }
   } catch (...) {
     stop();

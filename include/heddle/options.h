@@ -25,7 +25,8 @@ struct EngineOptions {
   /// HEDDLE_ENGINE
   EngineKind kind = EngineKind::kThreaded;
   /// HEDDLE_CPU_WORKERS. Threads of the CPU's compute lane; 0: one per CPU that the process may
-  /// use (affinity and cgroup quota).
+  /// use (affinity and cgroup quota). A parallel region of OpenMP inside an operation gets as many
+  /// threads as CPUs are there for each of them, at least 1.
   int cpu_workers = 0;
   /// HEDDLE_MAX_PENDING. Operations pushed and not ended, beyond which push blocks.
   std::size_t max_pending = 65536;

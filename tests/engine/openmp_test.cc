@@ -1,0 +1,51 @@
+#include "engine/base/openmp.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include <catch2/catch.hpp>
+#include <omp.h>
+
+#include "heddle/engine.h"
+
+#include "engine/base/cpus.h"
+#include "tests/support/engines.h"
+
+// What computes stays within the CPUs of the process, also where an operation opens parallel
+// regions.
+
+namespace heddle {
+namespace {
+
+TEST_CASE("OpenMP inside an operation gets the CPUs that the workers leave it") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  const Lane lane = GENERATE(Lane::kCompute, Lane::kCopyIn);
+  CAPTURE(lane);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  std::atomic<int> threads = 0;
+  engine.push([&threads] { threads = omp_get_max_threads(); }, {}, {x}, {.lane = lane});
+  engine.wait_for_var(x);
+  const int share = std::max(1, base::usable_cpus() / options.cpu_workers);
+  CHECK(threads == std::min(share, omp_get_max_threads()));
+}
+
+TEST_CASE("OpenMP outside of operations keeps the threads that it had") {
+  const int before = omp_get_max_threads();
+  Engine engine;
+  const Var x = engine.new_variable();
+  engine.push([] {}, {}, {x});
+  engine.wait_for_var(x);
+  CHECK(omp_get_max_threads() == before);
+}
+
+TEST_CASE("OpenMP inside an operation gets no more than was asked for outside") {
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(1);
+  base::share_cpus_with_openmp(/*workers=*/1);
+  CHECK(omp_get_max_threads() == 1);
+  omp_set_num_threads(before);
+}
+
+}  // namespace
+}  // namespace heddle
