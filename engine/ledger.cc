@@ -271,6 +271,11 @@ void Ledger::end_wait(bool for_var) {
   if (for_var) var_waiters_.fetch_sub(1);
 }
 
+Wanted Ledger::needed(const VarState& var, const Waiter& waiter) {
+  const std::lock_guard lock(lock_);
+  return Tracker::needed(var, waiter);
+}
+
 void Ledger::stop_waiters() {
   const std::lock_guard lock(lock_);
   stopped_ = true;

@@ -11,6 +11,7 @@
 #include "engine/base/spin_lock.h"
 #include "engine/base/sync.h"
 #include "engine/generations.h"
+#include "engine/guest.h"
 #include "engine/mailbox.h"
 #include "engine/memory_wait.h"
 #include "engine/pending_limit.h"
@@ -135,6 +136,8 @@ class Ledger {
   bool begin_wait(VarState* var, bool reads_too, Waiter& waiter, ReadyList& ready);
   bool begin_wait_for_all(Waiter& waiter, ReadyList& ready);
   void end_wait(bool for_var);
+  /// A ready operation that a worker may run and that the waiter waits for, if it is near.
+  Wanted needed(const VarState& var, const Waiter& waiter);
   /// A wait that begins now, for the model clock; null: for everything.
   ModelWait model_wait(VarState* var, bool reads_too);
   /// Wakes every waiting thread: nothing further will end.

@@ -26,6 +26,10 @@ class Router {
   explicit Router(ThreadedEngine& engine) : engine_(engine) {}
   /// Throws if a thread or a stream cannot be made.
   LaneQueue& find(Device device, Lane lane);
+  /// The workers that compute on the CPU; null if nothing has asked for them yet.
+  WorkerPool* compute_pool() const {
+    return static_cast<WorkerPool*>(cpu_[static_cast<std::size_t>(Lane::kCompute)].load());
+  }
   /// Number of queues made.
   int size() const { return size_.load(std::memory_order_relaxed); }
   /// Ends all threads. Every queue must be empty and stay so.

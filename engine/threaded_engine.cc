@@ -197,9 +197,25 @@ void ThreadedEngine::collect() {
   ledger_.collect(ready.list);
 }
 
-void ThreadedEngine::wait(Waiter& waiter, bool for_var) {
-  const Waiter::State state = waiter.wait([this] { collect(); });
-  ledger_.end_wait(for_var);
+void ThreadedEngine::help(const Waiter& waiter, VarState* var) {
+  WorkerPool* const pool = router_.compute_pool();
+  if (pool == nullptr || !pool->may_have_guest() || !pool->seems_idle()) return;
+  const auto wanted = [&] {
+    return var != nullptr ? ledger_.needed(*var, waiter)
+                          : Wanted{.generations = waiter.generation + 1};
+  };
+  Guest guest(*this, *pool);
+  while (!waiter.woken() && guest.run(wanted())) {
+  }
+}
+
+void ThreadedEngine::wait(Waiter& waiter, VarState* var) {
+  help(waiter, var);
+  const Waiter::State state = waiter.wait([&] {
+    collect();
+    help(waiter, var);
+  });
+  ledger_.end_wait(var != nullptr);
   if (state == Waiter::State::kStopped) throw_abandoned();
 }
 
@@ -215,7 +231,7 @@ void ThreadedEngine::wait_for_var(VarState* var, bool reads_too) {
     return ledger_.begin_wait(var, reads_too, waiter, ready.list);
   }();
   if (tracing()) trace_wait(var, reads_too);
-  if (waits) wait(waiter, /*for_var=*/true);
+  if (waits) wait(waiter, var);
   if (waiter.poison == nullptr) return;
   errors_.mark_reported(*waiter.poison);
   raise(*waiter.poison);
@@ -228,7 +244,7 @@ void ThreadedEngine::wait_for_all() {
     return ledger_.begin_wait_for_all(waiter, ready.list);
   }();
   if (tracing()) trace_wait(nullptr, /*reads_too=*/true);
-  if (waits) wait(waiter, /*for_var=*/false);
+  if (waits) wait(waiter, nullptr);
   errors_.raise_all();
   if (is_on(kHasCancelled)) throw_cancelled();
 }

@@ -94,7 +94,10 @@ class ThreadedEngine final : public EngineCore {
   void wait_for_room();
   /// The thread has begun to wait; null: for everything. Without memory that leaves no trace.
   void trace_wait(VarState* var, bool reads_too) noexcept;
-  void wait(Waiter& waiter, bool for_var);
+  /// Until the waiter, which waits for `var`, or null: everything, is woken.
+  void wait(Waiter& waiter, VarState* var);
+  /// Runs operations that it waits for as long as it can.
+  void help(const Waiter& waiter, VarState* var);
   /// execute(), where there is more to do than to call it.
   void execute_unusual(Operation& op, RunContext& context, OperationScope& scope);
   void call_async(Operation& op, RunContext& context, OperationScope& scope);

@@ -8,6 +8,9 @@
 namespace heddle::detail {
 namespace {
 
+/// From what a thread waits for to something that it could run.
+constexpr int kMaxSteps = 8;
+
 /// True if `op` need not wait until `earlier` has ended.
 bool follows(const Operation& op, const Operation& earlier) {
   return op.is(Operation::kFollowsIssued) && earlier.is_issued();
@@ -121,14 +124,29 @@ const Access* write_before(const Access& access) {
   return earlier;
 }
 
+/// True if it is ready and in a queue, or about to come to one.
+bool may_be_taken(const Operation& op) {
+  return op.blockers == 0 && op.kind() != Submission::Kind::kUse && op.queue != nullptr &&
+         op.phase.load(std::memory_order_relaxed) == Operation::Phase::kPushed;
+}
+
+/// Something that `op` waits for, or null.
+const Access* blocker_of(const Operation& op) {
+  const Access* blocker = nullptr;
+  op.for_each_access([&](const Access& access) {
+    if (blocker != nullptr) return;
+    blocker = access.is_write() ? access.older : write_before(access);
+  });
+  return blocker;
+}
+
 /// `op`, which has not ended, gets a higher priority. If it waits for others it joins `blocked`.
 void raise(Operation& op, int priority, ReadyList& blocked) {
   const int before = op.priority();
   op.set_priority(priority);
   if (op.blockers != 0) {
     blocked.push(op);
-  } else if (op.kind() != Submission::Kind::kUse && op.queue != nullptr &&
-             op.phase.load(std::memory_order_relaxed) == Operation::Phase::kPushed) {
+  } else if (may_be_taken(op)) {
     op.queue->raise(op, before, priority);
   }
 }
@@ -272,6 +290,17 @@ bool Tracker::begin_wait(VarState& var, bool reads_too, Waiter& waiter) {
   if (var.waiters == nullptr) watched_.push_back(&var);
   waiter.next = std::exchange(var.waiters, &waiter);
   return true;
+}
+
+Wanted Tracker::needed(const VarState& var, const Waiter& waiter) {
+  if (waiter.left == 0) return {};
+  const Access* access = waiter.write != nullptr ? waiter.write : var.oldest;
+  for (int step = 0; step < kMaxSteps && access != nullptr; ++step) {
+    const Operation& op = access->operation();
+    if (may_be_taken(op)) return {.node = &op, .sequence = op.sequence};
+    access = blocker_of(op);
+  }
+  return {};
 }
 
 /// Wakes the threads of which `access` was the last that they waited for.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/sync.h"
+#include "engine/guest.h"
 #include "engine/lane_queue.h"
 #include "engine/var_state.h"
 #include "engine/waiter.h"
@@ -79,6 +80,9 @@ class Tracker {
   /// Registers a waiter for the writes (and the reads) of `var` that have not ended; it is woken
   /// when they have. False, and not registered, if there are none.
   bool begin_wait(VarState& var, bool reads_too, Waiter& waiter);
+  /// A ready operation that a worker may run and that the waiter waits for, if a few steps lead to
+  /// one; else nothing.
+  static Wanted needed(const VarState& var, const Waiter& waiter);
   /// Wakes every waiter: nothing further will end.
   void stop_waiters();
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/base/openmp.h"
 #include "engine/base/prefetch.h"
 #include "engine/base/thread.h"
 #include "engine/threaded_engine.h"
@@ -28,7 +27,12 @@ struct WorkerPool::StreamItem : ReadyNode {
 };
 
 WorkerPool::WorkerPool(ThreadedEngine& engine, std::string name, int threads, Idle idle)
-    : LaneQueue(/*stream=*/false), engine_(engine), name_(std::move(name)), idle_(idle) {
+    : LaneQueue(/*stream=*/false),
+      engine_(engine),
+      name_(std::move(name)),
+      idle_(idle),
+      openmp_(engine.options().cpu_workers),
+      float_control_(base::float_control()) {
   for (int i = 0; i < threads; ++i) {
     workers_.push_back(std::make_unique<Worker>(engine.ledger().new_mailbox()));
   }
@@ -36,7 +40,7 @@ WorkerPool::WorkerPool(ThreadedEngine& engine, std::string name, int threads, Id
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       Worker& worker = *workers_[i];
       worker.thread = base::start_thread(name_ + "-" + std::to_string(i), [this, &worker] {
-        base::share_cpus_with_openmp(engine_.options().cpu_workers);
+        openmp_.share_cpus();
         work(worker);
       });
     }
@@ -94,6 +98,7 @@ bool WorkerPool::claim_sleeper() {
   if (has_queue_.load(std::memory_order_relaxed) != has_queue) has_queue_.store(has_queue);
   const std::uint32_t sleeping = sleeping_.load();
   if (sleeping == 0 || searching_.load() != 0 || !has_work()) return false;
+  if (idle() <= guests_) return false;
   const std::uint32_t napping = napping_.load();
   if (napping != 0 && sleeping + napping < workers_.size()) return false;
   sleeping_.fetch_sub(1);
@@ -181,7 +186,7 @@ ReadyNode* WorkerPool::take(Worker& me) {
   const ReadyPlace first = queue_.take();
   // Few, so that something is left for each of the others also if these take long. With one worker
   // none that came before its turn: the next such one might have to go first again.
-  const std::size_t share = std::min(kMaxBatch, queue_.size() / (2 * workers_.size()));
+  const std::size_t share = std::min(Worker::kMaxBatch, queue_.size() / (2 * workers_.size()));
   const std::size_t count = !exact || queue_.in_order() ? share : 0;
   if (count == 0) {
     if (exact) batched_sequence_.store(0);
@@ -206,7 +211,7 @@ ReadyNode* WorkerPool::take(Worker& me) {
 ReadyNode* WorkerPool::steal(const Worker& me) {
   for (const auto& worker : workers_) {
     if (worker.get() == &me) continue;
-    for (std::size_t i = kMaxBatch; i-- > 0;) {
+    for (std::size_t i = Worker::kMaxBatch; i-- > 0;) {
       base::Atomic<ReadyNode*>& place = worker->batch[i];
       if (place.load(std::memory_order_relaxed) == nullptr) continue;
       if (ReadyNode* const node = place.exchange(nullptr, std::memory_order_acquire)) return node;

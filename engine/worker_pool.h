@@ -1,21 +1,23 @@
 #pragma once
 
-#include <array>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "engine/base/float_control.h"
+#include "engine/base/openmp.h"
 #include "engine/base/spin_lock.h"
 #include "engine/base/sync.h"
 #include "engine/device/backend.h"
 #include "engine/graph_run.h"
+#include "engine/guest.h"
 #include "engine/inbox.h"
 #include "engine/lane_queue.h"
-#include "engine/mailbox.h"
 #include "engine/ready_queue.h"
 #include "engine/trace_log.h"
+#include "engine/worker.h"
 
 namespace heddle::detail {
 
@@ -40,6 +42,9 @@ class ThreadedEngine;
 ///  - Where operations are so small that workers are in each other's way (is_fine_), one that finds
 ///    another at work naps before it looks for more. Nobody wakes a sleeping worker as long as one
 ///    naps and one is awake: what that one leaves is found at the end of the nap.
+///  - There are as many seats as workers. Who runs something has one: a worker that is not idle(),
+///    or a guest. A worker that finds no free seat goes to sleep, and nobody wakes one then; a
+///    guest that gives its seat back wakes one if there is work.
 ///  - A node is in the inbox, in the queue, in one element of one batch, or running. Whoever
 ///    exchanges it out of a batch has it: its worker or, when that is busy, another one that found
 ///    nothing else.
@@ -83,36 +88,29 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool lacks_searcher() const { return sleeping_.load() != 0 && searching_.load() == 0; }
   void help();
 
+  // For a thread that runs operations instead of a worker: a Guest.
+  /// True if they have the same results on the calling thread.
+  bool may_have_guest() const { return base::float_control() == float_control_; }
+  const base::OpenMp& openmp() const { return openmp_; }
+  bool seems_idle() const { return idle() != 0; }
+  /// The next operation, or null, and the seat is given back, if that is not `wanted` or if there
+  /// is no idle worker whose seat the caller could take, or has taken (`has_seat`).
+  Operation* take_for_guest(const Wanted& wanted, bool& has_seat);
+  void leave_seat();
+  void submit_one(Operation& operation) { put(operation); }
+  /// As has_work(), but may miss what is being put.
+  bool seems_to_have_work() const { return has_queue_.load() || !inbox_.looks_empty(); }
+
   /// Ends the threads. The queue must be empty and stay so.
   void stop();
 
  private:
-  static constexpr std::size_t kMaxBatch = 16;
   static constexpr std::size_t kMaxOpenRuns = 32;
   /// Operations of a run that a worker executes between two looks at other runs.
   static constexpr std::uint32_t kLookEvery = 16;
   /// Of so many operations a worker measures one, and how long it took for all of them.
   static constexpr std::uint32_t kMeasureEvery = 32;
   struct StreamItem;
-  struct alignas(64) Worker {
-    explicit Worker(Mailbox& own) : mailbox(own) {}
-
-    std::array<base::Atomic<ReadyNode*>, kMaxBatch> batch{};
-    // Of its thread.
-    std::array<ReadyPlace, kMaxBatch> places{};  ///< of what went into batch
-    std::size_t next = 0;                        ///< in batch
-    std::size_t count = 0;
-    std::uint32_t urgent = 0;  ///< urgent_ when the batch was taken
-    std::uint64_t kept = 0;    ///< operations run ahead of the batch
-    bool is_fed = false;       ///< it found work at its last look, but little
-    std::uint32_t waits = 0;   ///< Ledger::waits() at its last look
-    std::uint32_t ran = 0;     ///< operations, since a nap
-    std::int64_t measured_at = 0;
-    std::uint64_t takes = 0;  ///< taken_by_others() at its last look
-    Mailbox& mailbox;         ///< for the operations that it ends
-    base::Thread thread;
-  };
-
   void work(Worker& me);
   void run(Worker& me, ReadyNode& node);
   // These return the node that runs next, or null.
@@ -144,8 +142,9 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyNode* steal(const Worker& me);
   ReadyNode* take(Worker& me);
   bool has_work() const { return !inbox_.empty() || has_queue_.load() || has_ready_run(); }
-  /// As has_work(), but may miss what is being put.
-  bool seems_to_have_work() const { return has_queue_.load() || !inbox_.looks_empty(); }
+  /// Workers that run nothing and so leave their seats to guests. Under the lock it is at most one
+  /// too few for each that is just going to take the lock.
+  std::uint32_t idle() const { return sleeping_.load() + searching_.load() + napping_.load(); }
   /// True if an operation of an open run is ready.
   bool has_ready_run() const;
   /// How often something has been done that another worker could have done.
@@ -159,7 +158,8 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   /// look of this one.
   bool may_nap(Worker& me) const;
   void nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching);
-  void spin() const;
+  /// Until there seems to be work: true, or that takes too long.
+  bool spin(int& pauses) const;
   void let_come() const;
   void sleep(std::unique_lock<base::SpinLock>& lock);
   void put(ReadyNode& node);
@@ -172,6 +172,8 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ThreadedEngine& engine_;
   const std::string name_;
   const Idle idle_;
+  const base::OpenMp openmp_;
+  const unsigned float_control_;  ///< of its threads
   std::vector<std::unique_ptr<Worker>> workers_;
 
   Inbox inbox_;
@@ -189,7 +191,8 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   base::Atomic<std::uint32_t> wakes_{0};
   base::Atomic<std::uint32_t> napping_{0};
   base::Atomic<bool> is_fine_{false};
-  std::uint64_t takes_ = 0;  ///< how often somebody found work; guarded by mutex_
+  std::uint32_t guests_ = 0;  ///< that have a seat; guarded by mutex_
+  std::uint64_t takes_ = 0;   ///< how often somebody found work; guarded by mutex_
   alignas(64) base::Atomic<std::uint32_t> sleeping_{0};
   base::Atomic<std::uint32_t> urgent_{0};
   /// Of the node that went into a batch last. Nothing is urgent before the first.

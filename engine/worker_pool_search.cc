@@ -1,4 +1,4 @@
-// How a worker looks for work, and what it does when there is none.
+// How a worker or a guest looks for work, and what a worker does when there is none.
 
 #include <algorithm>
 #include <chrono>
@@ -80,14 +80,16 @@ ReadyNode* WorkerPool::search(Worker& me) {
   bool searching = false;
   bool has_spun = idle_ == Idle::kSleep;
   bool has_collected = false;
+  int pauses = 1;  // between two looks
   for (;;) {
     if (may_nap(me)) {
       nap(me, lock, searching);
       has_collected = false;  // what was deferred since it looked
     }
-    ReadyNode* node = join_first();
-    if (node == nullptr) node = take(me);
-    if (node == nullptr) node = steal(me);
+    const bool has_seat = idle() + (searching ? 0 : 1) > guests_;
+    ReadyNode* node = has_seat ? join_first() : nullptr;
+    if (node == nullptr && has_seat) node = take(me);
+    if (node == nullptr && has_seat) node = steal(me);
     if (node != nullptr || stopping_.load()) {
       ++takes_;
       me.takes = taken_by_others();
@@ -97,14 +99,15 @@ ReadyNode* WorkerPool::search(Worker& me) {
       if (wakes) wake();
       return node;
     }
-    if (has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);
+    if (has_seat && has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);
+    if (!has_seat) has_spun = true;
     if (!has_spun || !has_collected) {
       if (!std::exchange(searching, true)) searching_.fetch_add(1);
       lock.unlock();
       if (deferred_since_.load() != 0) {
         collect_deferred();
-      } else if (!std::exchange(has_spun, true)) {
-        spin();
+      } else if (!has_spun) {
+        has_spun = !spin(pauses);
       } else {
         has_collected = true;
         engine_.collect();
@@ -115,7 +118,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
     sleeping_.fetch_add(1);
     if (std::exchange(searching, false)) searching_.fetch_sub(1);
     // Who put it there may have seen nobody asleep, or is at it.
-    if (!inbox_.empty() || has_ready_run()) {
+    if (has_seat && (!inbox_.empty() || has_ready_run())) {
       sleeping_.fetch_sub(1);
       has_collected = false;  // it counted as asleep: what was deferred meanwhile is its business
       lock.unlock();
@@ -124,20 +127,55 @@ ReadyNode* WorkerPool::search(Worker& me) {
       continue;
     }
     sleep(lock);
+    pauses = 1;
     searching = !stopping_.load();
     has_spun = idle_ == Idle::kSleep;
     has_collected = false;
   }
 }
 
-void WorkerPool::spin() const {
+Operation* WorkerPool::take_for_guest(const Wanted& wanted, bool& has_seat) {
+  bool wakes = false;
+  Operation* op = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(has_seat, false)) --guests_;
+    if (idle() > guests_ && open_runs_.empty() && !stopping_.load()) {
+      empty_inbox();
+      const ReadyPlace place = queue_.take();
+      if (wanted.covers(place)) {
+        op = static_cast<Operation*>(place.node);
+        ++guests_;
+        has_seat = true;
+      } else if (place.node != nullptr) {
+        queue_.put_back(place);
+      }
+    }
+    wakes = claim_sleeper();
+  }
+  if (wakes) wake();
+  return op;
+}
+
+void WorkerPool::leave_seat() {
+  bool wakes = false;
+  {
+    const std::lock_guard lock(mutex_);
+    --guests_;
+    wakes = claim_sleeper();
+  }
+  if (wakes) wake();
+}
+
+bool WorkerPool::spin(int& pauses) const {
   const bool gives_way = !engine_.is_only_queue();  // to the threads of the others
   const std::int64_t end = now_ns() + kSpin;
-  for (int pauses = 1; now_ns() < end; pauses = std::min(2 * pauses, kMaxPauses)) {
-    if (seems_to_have_work() || stopping_.load()) return;
+  for (; now_ns() < end; pauses = std::min(2 * pauses, kMaxPauses)) {
+    if (seems_to_have_work() || stopping_.load()) return true;
     if (gives_way) base::yield();
     for (int i = 0; i < pauses && !gives_way; ++i) base::cpu_relax();
   }
+  return false;
 }
 
 /// Returns as a searching worker, unless the pool is being stopped.

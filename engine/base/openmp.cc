@@ -10,7 +10,6 @@
 namespace heddle::base {
 namespace {
 
-/// A function of the OpenMP runtime, or null. heddle uses none itself, so it links none.
 template <class Function>
 Function* find(const char* name) noexcept {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));  // NOLINT: what dlsym is for
@@ -18,12 +17,23 @@ Function* find(const char* name) noexcept {
 
 }  // namespace
 
-void share_cpus_with_openmp(int workers) noexcept try {
-  auto* const get = find<int()>("omp_get_max_threads");
-  auto* const set = find<void(int)>("omp_set_num_threads");
-  if (get == nullptr || set == nullptr) return;
-  set(std::max(1, std::min(usable_cpus() / workers, get())));
+OpenMp::OpenMp(int workers) noexcept try {
+  get_ = find<int()>("omp_get_max_threads");
+  if (get_ == nullptr) return;
+  share_ = std::max(1, usable_cpus() / workers);
+  set_ = find<void(int)>("omp_set_num_threads");
 } catch (const std::bad_alloc&) {  // then it has its own way
+}
+
+int OpenMp::share_cpus() const noexcept {
+  if (set_ == nullptr) return 0;
+  const int before = get_();
+  if (before > share_) set_(share_);
+  return before;
+}
+
+void OpenMp::restore(int threads) const noexcept {
+  if (set_ != nullptr && threads > share_) set_(threads);
 }
 
 }  // namespace heddle::base

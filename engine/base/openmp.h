@@ -2,10 +2,26 @@
 
 namespace heddle::base {
 
-/// From now on a parallel region of OpenMP that the calling thread opens has at most as many
-/// threads as there are usable CPUs for each of `workers`, and at least 1; fewer if OMP_NUM_THREADS
-/// says so. Does nothing in a process into which no OpenMP runtime is loaded; of several the first
-/// is told.
-void share_cpus_with_openmp(int workers) noexcept;
+/// The OpenMP runtime of the process, if there was one when the object was made; of several the
+/// first. heddle uses none itself.
+///
+/// Thread safety: every member may be called from any thread.
+class OpenMp {
+ public:
+  /// For threads of which there are `workers`.
+  explicit OpenMp(int workers) noexcept;
+
+  /// From now on a parallel region that the calling thread opens has at most as many threads as
+  /// there are usable CPUs for each worker, and at least 1; fewer if it was set so. Returns how
+  /// many it was.
+  int share_cpus() const noexcept;
+  /// Undoes share_cpus(), which has returned `threads`.
+  void restore(int threads) const noexcept;
+
+ private:
+  int (*get_)() = nullptr;
+  void (*set_)(int) = nullptr;  ///< null: there is none
+  int share_ = 1;
+};
 
 }  // namespace heddle::base

@@ -42,7 +42,7 @@ TEST_CASE("OpenMP outside of operations keeps the threads that it had") {
 TEST_CASE("OpenMP inside an operation gets no more than was asked for outside") {
   const int before = omp_get_max_threads();
   omp_set_num_threads(1);
-  base::share_cpus_with_openmp(/*workers=*/1);
+  base::OpenMp(/*workers=*/1).share_cpus();
   CHECK(omp_get_max_threads() == 1);
   omp_set_num_threads(before);
 }

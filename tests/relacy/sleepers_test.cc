@@ -40,7 +40,8 @@ class Pool {
     bool searching = false;
     bool has_spun = false;
     for (;;) {
-      ReadyNode* const node = take();
+      const bool has_seat = idle() + (searching ? 0 : 1) > guests_;
+      ReadyNode* const node = has_seat ? take() : nullptr;
       if (node != nullptr || stopping_.load()) {
         if (searching) searching_.fetch_sub(1);
         const bool wakes = claim_sleeper();
@@ -48,7 +49,7 @@ class Pool {
         if (wakes) wakes_.notify_one();
         return node;
       }
-      if (has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);
+      if (has_seat && has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);
       if (!has_spun) {
         if (!std::exchange(searching, true)) searching_.fetch_add(1);
         lock.unlock();
@@ -58,7 +59,7 @@ class Pool {
       }
       sleeping_.fetch_add(1);
       if (std::exchange(searching, false)) searching_.fetch_sub(1);
-      if (!inbox_.empty()) {
+      if (has_seat && !inbox_.empty()) {
         sleeping_.fetch_sub(1);
         lock.unlock();
         base::yield();
@@ -69,6 +70,29 @@ class Pool {
       searching = !stopping_.load();
       has_spun = false;
     }
+  }
+
+  /// Null if there is no node, or no free seat.
+  ReadyNode* take_for_guest() {
+    bool wakes = false;
+    ReadyNode* node = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (idle() > guests_) node = take();
+      if (node != nullptr) ++guests_;
+      wakes = claim_sleeper();
+    }
+    if (wakes) wakes_.notify_one();
+    return node;
+  }
+  void leave_seat() {
+    bool wakes = false;
+    {
+      const std::lock_guard lock(mutex_);
+      --guests_;
+      wakes = claim_sleeper();
+    }
+    if (wakes) wakes_.notify_one();
   }
 
   void stop() {
@@ -93,6 +117,8 @@ class Pool {
     return node;
   }
 
+  std::uint32_t idle() const { return sleeping_.load() + searching_.load(); }
+
   bool claim_sleeper() {
     const bool has_queue = !queue_.empty();
     if (has_queue_.load(std::memory_order_relaxed) != has_queue) has_queue_.store(has_queue);
@@ -100,6 +126,7 @@ class Pool {
     if (sleeping == 0 || searching_.load() != 0 || !(!inbox_.empty() || has_queue_.load())) {
       return false;
     }
+    if (idle() <= guests_) return false;
     sleeping_.fetch_sub(1);
     searching_.fetch_add(1);
     woken_.fetch_add(1);
@@ -121,6 +148,7 @@ class Pool {
   Inbox inbox_;
   base::SpinLock mutex_;
   std::vector<ReadyNode*> queue_;
+  std::uint32_t guests_ = 0;
   base::Atomic<bool> has_queue_{false};
   base::Atomic<bool> stopping_{false};
   base::Atomic<std::uint32_t> searching_{0};
@@ -164,6 +192,37 @@ struct Working : rl::test_suite<Working<kPutters, kNodes, kWorkers, kMeet>, kPut
         for (int now = left; now != 0; now = state->left.load()) state->left.wait(now);
       }
     }
+  }
+};
+
+/// The same with one worker and a guest, who looks once: together they run all, one at a time.
+template <int kNodes>
+struct Visiting : rl::test_suite<Visiting<kNodes>, 3> {
+  struct State {
+    Pool pool;
+    std::array<Node, kNodes> nodes;
+    base::Atomic<int> left{kNodes};
+    Plain<int> running{0};
+  };
+  std::unique_ptr<State> state = std::make_unique<State>();
+
+  void thread(unsigned index) {
+    if (index == 0) {
+      for (Node& node : state->nodes) {
+        node.written = 1;
+        state->pool.put(node);
+      }
+    } else if (index == 1) {
+      while (auto* const node = static_cast<Node*>(state->pool.search())) run(*node);
+    } else if (auto* const node = static_cast<Node*>(state->pool.take_for_guest())) {
+      run(*node);
+      state->pool.leave_seat();
+    }
+  }
+  void run(Node& node) {
+    check(node.written == 1, "not all that the putter wrote is there");
+    state->running = state->running + 1;
+    if (state->left.fetch_sub(1) == 1) state->pool.stop();
   }
 };
 
@@ -244,6 +303,11 @@ TEST_CASE("sleepers: no worker sleeps beside a node, as long as nobody searches"
   require_holds<Working<1, 3, 1>>(100'000);
   require_holds<Working<2, 1, 1>>(100'000);
   require_holds<Working<2, 2, 2>>(100'000);
+}
+
+TEST_CASE("sleepers: no node is left behind by a guest who runs one instead of the worker") {
+  require_holds<Visiting<1>>(100'000);
+  require_holds<Visiting<3>>(100'000);
 }
 
 TEST_CASE("sleepers: operations that need each other get a worker each") {

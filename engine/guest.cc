@@ -1,0 +1,56 @@
+#include "engine/guest.h"
+
+#include <utility>
+
+#include "engine/threaded_engine.h"
+#include "engine/worker_pool.h"
+
+namespace heddle::detail {
+
+bool Wanted::covers(const ReadyPlace& place) const {
+  if (node != nullptr) return place.node == node && place.sequence == sequence;
+  return place.node != nullptr && place.node->type == ReadyNode::Type::kOperation &&
+         static_cast<const Operation*>(place.node)->generation < generations;
+}
+
+Guest::Own::Own(const WorkerPool& pool)
+    : pool_(pool), device_(current_device()), openmp_threads_(pool.openmp().share_cpus()) {
+  set_current_device(Device());
+}
+
+Guest::Own::~Own() {
+  pool_.openmp().restore(openmp_threads_);
+  set_current_device(device_);
+}
+
+Guest::Guest(ThreadedEngine& engine, WorkerPool& pool) : engine_(engine), pool_(pool), own_(pool) {}
+
+Guest::~Guest() {
+  if (made_ready_ != nullptr) pool_.submit_one(*made_ready_);
+  if (has_seat_) pool_.leave_seat();
+}
+
+Operation* Guest::next(const Wanted& wanted) {
+  Operation* const made_ready = std::exchange(made_ready_, nullptr);
+  if (made_ready != nullptr) {
+    if (wanted.covers(ReadyPlace::of(*made_ready)) && !pool_.seems_to_have_work()) {
+      return made_ready;
+    }
+    pool_.submit_one(*made_ready);
+  }
+  return pool_.take_for_guest(wanted, has_seat_);
+}
+
+bool Guest::run(const Wanted& wanted) {
+  Operation* const op = next(wanted);
+  if (op == nullptr) return false;
+  ReadyList ready;
+  engine_.execute(*op);
+  if (engine_.after_callable(*op, ready)) engine_.ledger().end(*op, ready);
+  made_ready_ = ready.take_first_of(pool_);
+  if (made_ready_ != nullptr && engine_.tracing()) made_ready_->extras->ready_at = now_ns();
+  engine_.dispatch(ready);
+  return true;
+}
+
+}  // namespace heddle::detail

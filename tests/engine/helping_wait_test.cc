@@ -1,0 +1,190 @@
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+#include <xmmintrin.h>
+
+#include "heddle/engine.h"
+
+#include "tests/support/engines.h"
+#include "tests/support/scale.h"
+
+// A thread that waits may run what it waits for, instead of a worker that is idle, and nothing
+// else.
+
+namespace heddle {
+namespace {
+
+bool is_on(std::thread::id thread) { return std::this_thread::get_id() == thread; }
+
+/// Pushes and waits until the waiting thread has run the operation itself: `during` with the value
+/// true is that. False if it never does.
+template <class During>
+bool until_helped(Engine& engine, const Var& x, During&& during) {
+  const std::thread::id me = std::this_thread::get_id();
+  std::atomic<bool> helped{false};
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!helped && std::chrono::steady_clock::now() < patience) {
+    engine.push(
+        [&] {
+          if (!is_on(me)) return;
+          during();
+          helped = true;
+        },
+        {}, {x});
+    engine.wait_for_var(x);
+  }
+  return helped;
+}
+
+TEST_CASE("a thread that waits for a variable runs its operation if no worker has begun it") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  CHECK(until_helped(engine, x, [] {}));
+}
+
+TEST_CASE("a thread that waits for everything runs operations of it") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  Engine engine(options);
+  const std::thread::id me = std::this_thread::get_id();
+  const Var x = engine.new_variable();
+  std::atomic<int> helped{0};
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (helped == 0 && std::chrono::steady_clock::now() < patience) {
+    for (int i = 0; i < 3; ++i) engine.push([&] { helped += is_on(me) ? 1 : 0; }, {}, {x});
+    engine.wait_for_all();
+  }
+  CHECK(helped > 0);
+}
+
+TEST_CASE("a thread that waits for a variable runs nothing that this does not depend on") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  constexpr int kRounds = 2000 / support::kScale;
+  Engine engine(options);
+  const std::thread::id me = std::this_thread::get_id();
+  const Var x = engine.new_variable();
+  const Var unrelated = engine.new_variable();
+  std::atomic<int> wrong{0};
+  for (int i = 0; i < kRounds; ++i) {
+    engine.push([&] { wrong += is_on(me) ? 1 : 0; }, {}, {unrelated});
+    engine.push([] {}, {}, {x});
+    engine.push([&] { wrong += is_on(me) ? 1 : 0; }, {unrelated}, {});
+    engine.wait_for_var(x);
+  }
+  CHECK(wrong == 0);
+  engine.wait_for_var_unused(unrelated);
+}
+
+TEST_CASE("no more operations run at a time than there are workers, however many threads wait") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  constexpr int kRounds = 300 / support::kScale;
+  Engine engine(options);
+  std::atomic<int> running{0};
+  std::atomic<int> most{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 3; ++t) {
+      threads.emplace_back([&, t] {
+        const Var mine = engine.new_variable();
+        for (int i = 0; i < kRounds; ++i) {
+          for (int k = 0; k < 8; ++k) {
+            engine.push(
+                [&] {
+                  const int now = ++running;
+                  for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+                  }
+                  std::this_thread::yield();
+                  --running;
+                },
+                {}, k % 2 == 0 ? VarList{mine} : VarList{});
+          }
+          t == 0 ? engine.wait_for_all() : engine.wait_for_var(mine);
+        }
+      });
+    }
+  }
+  engine.wait_for_all();
+  CHECK(most <= options.cpu_workers);
+}
+
+TEST_CASE("an operation that a waiting thread runs sees nothing of that thread's settings") {
+  Engine engine({.cpu_workers = 1});
+  const Var x = engine.new_variable();
+  set_current_device(Device::cpu(3));
+  Device device = Device::cpu(3);
+  const bool helped = until_helped(engine, x, [&device] {
+    device = current_device();
+    set_current_device(Device::cpu(7));
+  });
+  const Device after = current_device();
+  set_current_device(Device());
+  CHECK(helped);
+  CHECK(device == Device());
+  CHECK(after == Device::cpu(3));
+}
+
+TEST_CASE("a thread that rounds otherwise than the workers runs no operation") {
+  Engine engine({.cpu_workers = 1});
+  const std::thread::id me = std::this_thread::get_id();
+  const Var x = engine.new_variable();
+  engine.push([] {}, {}, {x});  // the worker begins with the settings that this thread has now
+  engine.wait_for_var(x);
+  const unsigned before = _MM_GET_ROUNDING_MODE();
+  _MM_SET_ROUNDING_MODE(_MM_ROUND_UP);
+  std::atomic<int> helped{0};
+  for (int i = 0; i < 2000 / support::kScale; ++i) {
+    engine.push([&] { helped += is_on(me) ? 1 : 0; }, {}, {x});
+    engine.wait_for_var(x);
+  }
+  _MM_SET_ROUNDING_MODE(before);
+  CHECK(helped == 0);
+}
+
+TEST_CASE("a wait inside an operation that a waiting thread runs is refused") {
+  Engine engine({.cpu_workers = 1});
+  const Var x = engine.new_variable();
+  const Var y = engine.new_variable();
+  bool refused = false;
+  const bool helped = until_helped(engine, x, [&] {
+    try {
+      engine.wait_for_var(y);
+    } catch (const ReentrantWait&) {
+      refused = true;
+    }
+  });
+  CHECK(helped);
+  CHECK(refused);
+}
+
+TEST_CASE("what an operation throws on a waiting thread comes out of the wait") {
+  Engine engine({.cpu_workers = 1});
+  const std::thread::id me = std::this_thread::get_id();
+  bool helped = false;
+  int missing = 0;
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!helped && std::chrono::steady_clock::now() < patience) {
+    const Var x = engine.new_variable();
+    engine.push(
+        [&] {
+          helped = is_on(me);
+          throw std::runtime_error("planned");
+        },
+        {}, {x});
+    try {
+      engine.wait_for_var(x);
+      ++missing;
+    } catch (const OpError&) {
+    }
+  }
+  CHECK(helped);
+  CHECK(missing == 0);
+}
+
+}  // namespace
+}  // namespace heddle
