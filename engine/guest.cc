@@ -28,6 +28,7 @@ Guest::Guest(ThreadedEngine& engine, WorkerPool& pool) : engine_(engine), pool_(
 Guest::~Guest() {
   if (made_ready_ != nullptr) pool_.submit_one(*made_ready_);
   if (has_seat_) pool_.leave_seat();
+  if (asks_) pool_.withdraw();
 }
 
 Operation* Guest::next(const Wanted& wanted) {
@@ -38,7 +39,27 @@ Operation* Guest::next(const Wanted& wanted) {
     }
     pool_.submit_one(*made_ready);
   }
+  if (asks_ && pool_.has_granted()) {
+    pool_.take_granted();
+    asks_ = false;
+    has_seat_ = true;
+  }
   return pool_.take_for_guest(wanted, has_seat_);
+}
+
+bool Guest::asks_for_seat() {
+  if (asks_ && pool_.has_granted()) return true;
+  if (patience_ > 0 && pool_.is_crowded()) {
+    --patience_;
+    asks_ = asks_ || pool_.ask_for_seat();
+    return asks_;
+  }
+  if (std::exchange(asks_, false)) pool_.withdraw();
+  return false;
+}
+
+bool Guest::may_run() const {
+  return has_seat_ || pool_.seems_idle() || (asks_ && pool_.has_granted());
 }
 
 bool Guest::run(const Wanted& wanted) {

@@ -32,10 +32,18 @@ class Guest {
   Guest(const Guest&) = delete;
   Guest& operator=(const Guest&) = delete;
 
+  /// False if run() would find no seat.
+  bool may_run() const;
   /// Runs the next operation of the pool if that is wanted and a worker is idle. False if not.
   bool run(const Wanted& wanted);
+  /// Asks for a worker's seat where that would do good: where workers share a CPU although the one
+  /// that this thread is on would be left alone. True while it should be awake for that; then it
+  /// looks for what it could run now and then, and calls this again.
+  bool asks_for_seat();
 
  private:
+  static constexpr int kPatience = 512;
+
   Operation* next(const Wanted& wanted);
   /// What the thread has set for itself, and an operation must not see.
   class Own {
@@ -54,6 +62,8 @@ class Guest {
   ThreadedEngine& engine_;
   WorkerPool& pool_;
   const Own own_;
+  int patience_ = kPatience;  ///< how often it may still ask
+  bool asks_ = false;
   bool has_seat_ = false;            ///< it runs instead of a worker
   Operation* made_ready_ = nullptr;  ///< by the last one that it ran; of the pool
 };

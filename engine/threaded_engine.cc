@@ -197,24 +197,34 @@ void ThreadedEngine::collect() {
   ledger_.collect(ready.list);
 }
 
-void ThreadedEngine::help(const Waiter& waiter, VarState* var) {
-  WorkerPool* const pool = router_.compute_pool();
-  if (pool == nullptr || !pool->may_have_guest() || !pool->seems_idle()) return;
+void ThreadedEngine::help(Guest& guest, const Waiter& waiter, VarState* var) {
   const auto wanted = [&] {
     return var != nullptr ? ledger_.needed(*var, waiter)
                           : Wanted{.generations = waiter.generation + 1};
   };
-  Guest guest(*this, *pool);
-  while (!waiter.woken() && guest.run(wanted())) {
+  while (!waiter.woken() && guest.may_run() && guest.run(wanted())) {
   }
 }
 
-void ThreadedEngine::wait(Waiter& waiter, VarState* var) {
-  help(waiter, var);
-  const Waiter::State state = waiter.wait([&] {
+Waiter::State ThreadedEngine::block(Waiter& waiter, VarState* var) {
+  WorkerPool* const pool = router_.compute_pool();
+  if (pool == nullptr || !pool->may_have_guest()) {
+    return waiter.wait([this] {
+      collect();
+      return false;
+    });
+  }
+  Guest guest(*this, *pool);
+  help(guest, waiter, var);
+  return waiter.wait([&] {
     collect();
-    help(waiter, var);
+    help(guest, waiter, var);
+    return var == nullptr && guest.asks_for_seat();
   });
+}
+
+void ThreadedEngine::wait(Waiter& waiter, VarState* var) {
+  const Waiter::State state = block(waiter, var);
   ledger_.end_wait(var != nullptr);
   if (state == Waiter::State::kStopped) throw_abandoned();
 }

@@ -97,7 +97,8 @@ class ThreadedEngine final : public EngineCore {
   /// Until the waiter, which waits for `var`, or null: everything, is woken.
   void wait(Waiter& waiter, VarState* var);
   /// Runs operations that it waits for as long as it can.
-  void help(const Waiter& waiter, VarState* var);
+  void help(Guest& guest, const Waiter& waiter, VarState* var);
+  Waiter::State block(Waiter& waiter, VarState* var);
   /// execute(), where there is more to do than to call it.
   void execute_unusual(Operation& op, RunContext& context, OperationScope& scope);
   void call_async(Operation& op, RunContext& context, OperationScope& scope);

@@ -39,7 +39,7 @@ struct Waiter {
   bool woken() const { return state_.load() != State::kWaiting; }
 
   /// Blocks until wake(). Spins for a moment first, as most waits are for something about to end,
-  /// and calls `look` now and then.
+  /// and calls `look` now and then: for longer while that returns true.
   template <class Look>
   State wait(Look&& look) {
     for (int i = 0; i < kLooks; ++i) {
@@ -48,7 +48,7 @@ struct Waiter {
         if (state != State::kWaiting) return state;
         base::cpu_relax();
       }
-      look();
+      if (look()) i = 0;
     }
     state_.wait(State::kWaiting, std::memory_order_acquire);
     return state_.load(std::memory_order_acquire);

@@ -7,6 +7,7 @@
 #include "engine/base/sync.h"
 #include "engine/mailbox.h"
 #include "engine/ready_node.h"
+#include "engine/trace_log.h"
 
 namespace heddle::detail {
 
@@ -15,8 +16,13 @@ namespace heddle::detail {
 /// Thread safety: the thread's own, but for what is atomic.
 struct alignas(64) Worker {
   static constexpr std::size_t kMaxBatch = 16;
+  /// Of so many operations a worker measures one, and how long it took for all of them.
+  static constexpr std::uint32_t kMeasureEvery = 32;
 
   explicit Worker(Mailbox& own) : mailbox(own) {}
+
+  /// Before an operation, to find out whether operations are small: the time, or 0 for most.
+  std::int64_t begin_measuring() { return ++ran % kMeasureEvery == 0 ? now_ns() : 0; }
 
   std::array<base::Atomic<ReadyNode*>, kMaxBatch> batch{};
   std::array<ReadyPlace, kMaxBatch> places{};  ///< of what went into batch
@@ -28,8 +34,9 @@ struct alignas(64) Worker {
   std::uint32_t waits = 0;   ///< Ledger::waits() at its last look
   std::uint32_t ran = 0;     ///< operations, since a nap
   std::int64_t measured_at = 0;
-  std::uint64_t takes = 0;  ///< taken_by_others() at its last look
-  Mailbox& mailbox;         ///< for the operations that it ends
+  base::Atomic<int> cpu{-1};  ///< that it is on, as of when it found work; -1 while it has none
+  std::uint64_t takes = 0;    ///< taken_by_others() at its last look
+  Mailbox& mailbox;           ///< for the operations that it ends
   base::Thread thread;
 };
 

@@ -284,7 +284,7 @@ void WorkerPool::run(Worker& me, ReadyNode& first) {
 ReadyNode* WorkerPool::run_operation(Worker& me, Operation& op) {
   if (engine_.ledger().is_uncovered(op.generation)) engine_.collect();
   ReadyList ready;
-  const std::int64_t begin = begin_measuring(me);
+  const std::int64_t begin = me.begin_measuring();
   engine_.execute(op);
   if (begin != 0) end_measuring(me, begin);
   if (engine_.after_callable(op, ready)) end(me, op, ready);

@@ -97,6 +97,13 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   /// is no idle worker whose seat the caller could take, or has taken (`has_seat`).
   Operation* take_for_guest(const Wanted& wanted, bool& has_seat);
   void leave_seat();
+  /// True if no worker is idle, two are on one CPU, and none is on the caller's.
+  bool is_crowded() const;
+  /// Asks such workers for a seat, unless another guest does. The caller takes or withdraws it.
+  bool ask_for_seat();
+  bool has_granted() const { return asked_.load() == Asked::kGranted; }
+  void take_granted();
+  void withdraw();
   void submit_one(Operation& operation) { put(operation); }
   /// As has_work(), but may miss what is being put.
   bool seems_to_have_work() const { return has_queue_.load() || !inbox_.looks_empty(); }
@@ -108,9 +115,9 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   static constexpr std::size_t kMaxOpenRuns = 32;
   /// Operations of a run that a worker executes between two looks at other runs.
   static constexpr std::uint32_t kLookEvery = 16;
-  /// Of so many operations a worker measures one, and how long it took for all of them.
-  static constexpr std::uint32_t kMeasureEvery = 32;
   struct StreamItem;
+  /// What a guest has asked for.
+  enum class Asked : std::uint8_t { kNothing, kSeat, kGranted };
   void work(Worker& me);
   void run(Worker& me, ReadyNode& node);
   // These return the node that runs next, or null.
@@ -123,6 +130,9 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void run_work(StreamItem& item);
   ReadyNode* keep_or_queue(Worker& me, ReadyNode& node);
   ReadyNode* queue_and_pop(Worker& me, ReadyNode& node);
+  /// Leaves the seat of this worker to a guest who asks for it, if another one is on the same CPU.
+  void grant_seat(const Worker& me);
+  bool shares_cpu(const Worker* me, int cpu) const;
   /// An operation of an open run that goes before what is in the queue, or null.
   ReadyNode* join_first();
   ReadyNode* next(Worker& me);
@@ -149,10 +159,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool has_ready_run() const;
   /// How often something has been done that another worker could have done.
   std::uint64_t taken_by_others() const;
-  /// Around an operation, to find out whether operations are small: the time, or 0 for most.
-  static std::int64_t begin_measuring(Worker& me) {
-    return ++me.ran % kMeasureEvery == 0 ? now_ns() : 0;
-  }
+  /// After Worker::begin_measuring(), unless that was 0.
   void end_measuring(Worker& me, std::int64_t begin);
   /// True if one worker is enough for what there is, and another one has taken some since the last
   /// look of this one.
@@ -161,6 +168,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   /// Until there seems to be work: true, or that takes too long.
   bool spin(int& pauses) const;
   void let_come() const;
+  bool try_sleep(std::unique_lock<base::SpinLock>& lock, bool searching, bool has_seat);
   void sleep(std::unique_lock<base::SpinLock>& lock);
   void put(ReadyNode& node);
   void empty_inbox();
@@ -191,8 +199,9 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   base::Atomic<std::uint32_t> wakes_{0};
   base::Atomic<std::uint32_t> napping_{0};
   base::Atomic<bool> is_fine_{false};
-  std::uint32_t guests_ = 0;  ///< that have a seat; guarded by mutex_
-  std::uint64_t takes_ = 0;   ///< how often somebody found work; guarded by mutex_
+  std::uint32_t guests_ = 0;  ///< that have a seat, or are granted one; guarded by mutex_
+  base::Atomic<Asked> asked_{Asked::kNothing};
+  std::uint64_t takes_ = 0;  ///< how often somebody found work; guarded by mutex_
   alignas(64) base::Atomic<std::uint32_t> sleeping_{0};
   base::Atomic<std::uint32_t> urgent_{0};
   /// Of the node that went into a batch last. Nothing is urgent before the first.

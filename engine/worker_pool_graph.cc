@@ -16,7 +16,7 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
   for (;;) {
     collect_overdue();
     if (engine_.ledger().is_uncovered(run.generation())) engine_.collect();
-    const std::int64_t begin = begin_measuring(me);
+    const std::int64_t begin = me.begin_measuring();
     const Outcome outcome = engine_.execute_recorded(run, item.op);
     if (begin != 0) end_measuring(me, begin);
     const std::uint32_t ended = item.op;

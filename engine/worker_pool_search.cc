@@ -1,10 +1,11 @@
-// How a worker or a guest looks for work, and what a worker does when there is none.
+// How a worker looks for work, and what it does when there is none.
 
 #include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <utility>
 
+#include "engine/base/cpus.h"
 #include "engine/threaded_engine.h"
 #include "engine/worker_pool.h"
 
@@ -52,6 +53,7 @@ bool WorkerPool::may_nap(Worker& me) const {
 }
 
 void WorkerPool::nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching) {
+  me.cpu.store(-1, std::memory_order_relaxed);
   napping_.fetch_add(1);
   if (searching) searching_.fetch_sub(1);
   lock.unlock();
@@ -86,6 +88,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
       nap(me, lock, searching);
       has_collected = false;  // what was deferred since it looked
     }
+    if (!searching) grant_seat(me);
     const bool has_seat = idle() + (searching ? 0 : 1) > guests_;
     ReadyNode* node = has_seat ? join_first() : nullptr;
     if (node == nullptr && has_seat) node = take(me);
@@ -93,6 +96,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
     if (node != nullptr || stopping_.load()) {
       ++takes_;
       me.takes = taken_by_others();
+      me.cpu.store(base::current_cpu(), std::memory_order_relaxed);
       if (searching) searching_.fetch_sub(1);
       const bool wakes = claim_sleeper();
       lock.unlock();
@@ -102,7 +106,10 @@ ReadyNode* WorkerPool::search(Worker& me) {
     if (has_seat && has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);
     if (!has_seat) has_spun = true;
     if (!has_spun || !has_collected) {
-      if (!std::exchange(searching, true)) searching_.fetch_add(1);
+      if (!std::exchange(searching, true)) {
+        searching_.fetch_add(1);
+        me.cpu.store(-1, std::memory_order_relaxed);
+      }
       lock.unlock();
       if (deferred_since_.load() != 0) {
         collect_deferred();
@@ -115,56 +122,28 @@ ReadyNode* WorkerPool::search(Worker& me) {
       lock.lock();
       continue;
     }
-    sleeping_.fetch_add(1);
-    if (std::exchange(searching, false)) searching_.fetch_sub(1);
-    // Who put it there may have seen nobody asleep, or is at it.
-    if (has_seat && (!inbox_.empty() || has_ready_run())) {
-      sleeping_.fetch_sub(1);
-      has_collected = false;  // it counted as asleep: what was deferred meanwhile is its business
-      lock.unlock();
-      base::yield();
-      lock.lock();
-      continue;
-    }
-    sleep(lock);
+    has_collected = false;  // it counts as asleep: what is deferred meanwhile is its business
+    if (!try_sleep(lock, std::exchange(searching, false), has_seat)) continue;
     pauses = 1;
     searching = !stopping_.load();
     has_spun = idle_ == Idle::kSleep;
-    has_collected = false;
   }
 }
 
-Operation* WorkerPool::take_for_guest(const Wanted& wanted, bool& has_seat) {
-  bool wakes = false;
-  Operation* op = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    if (std::exchange(has_seat, false)) --guests_;
-    if (idle() > guests_ && open_runs_.empty() && !stopping_.load()) {
-      empty_inbox();
-      const ReadyPlace place = queue_.take();
-      if (wanted.covers(place)) {
-        op = static_cast<Operation*>(place.node);
-        ++guests_;
-        has_seat = true;
-      } else if (place.node != nullptr) {
-        queue_.put_back(place);
-      }
-    }
-    wakes = claim_sleeper();
+/// False if there is something to look at first, for who has a seat.
+bool WorkerPool::try_sleep(std::unique_lock<base::SpinLock>& lock, bool searching, bool has_seat) {
+  sleeping_.fetch_add(1);
+  if (searching) searching_.fetch_sub(1);
+  // Who put it there may have seen nobody asleep, or is at it.
+  if (has_seat && (!inbox_.empty() || has_ready_run())) {
+    sleeping_.fetch_sub(1);
+    lock.unlock();
+    base::yield();
+    lock.lock();
+    return false;
   }
-  if (wakes) wake();
-  return op;
-}
-
-void WorkerPool::leave_seat() {
-  bool wakes = false;
-  {
-    const std::lock_guard lock(mutex_);
-    --guests_;
-    wakes = claim_sleeper();
-  }
-  if (wakes) wake();
+  sleep(lock);
+  return true;
 }
 
 bool WorkerPool::spin(int& pauses) const {

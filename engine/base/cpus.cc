@@ -131,4 +131,6 @@ int usable_cpus() {
   return std::max(cpus, 1);
 }
 
+int current_cpu() noexcept { return sched_getcpu(); }
+
 }  // namespace heddle::base

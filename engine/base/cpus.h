@@ -9,6 +9,9 @@ namespace heddle::base {
 /// quota (rounded up). At least 1. Reads the state of the moment; calls are not cheap.
 int usable_cpus();
 
+/// The CPU that the calling thread runs on, or has a moment ago; -1 if the system does not say.
+int current_cpu() noexcept;
+
 /// The CPU quota, in CPUs, that cgroups (version 1 or 2) set for this process: the least along the
 /// path to the root; nullopt if there is none. `root` stands for "/".
 std::optional<double> cgroup_cpu_quota(const std::filesystem::path& root);

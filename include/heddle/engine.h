@@ -103,6 +103,9 @@ class Engine {
   /// Blocks until every write of `var` pushed so far is done; their effects are then visible.
   /// Throws the OpError that poisons `var`, Cancelled if a CancelSource and EngineStopped if
   /// kCancel kept it from being written, and ReentrantWait inside an operation.
+  ///
+  /// In this and the other waits the calling thread may run operations that it waits for, in the
+  /// place of an idle worker of the CPU's compute lane.
   void wait_for_var(const Var& var);
 
   /// As wait_for_var, and every read of `var` pushed so far has ended too.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <sched.h>
 #include <xmmintrin.h>
 
 #include "heddle/engine.h"
@@ -111,6 +112,77 @@ TEST_CASE("no more operations run at a time than there are workers, however many
   }
   engine.wait_for_all();
   CHECK(most <= options.cpu_workers);
+}
+
+/// The calling thread runs on these CPUs only for as long as the object lives.
+class OnCpus {
+ public:
+  explicit OnCpus(const std::vector<int>& cpus) {
+    sched_getaffinity(0, sizeof before_, &before_);
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int cpu : cpus) CPU_SET(cpu, &set);
+    sched_setaffinity(0, sizeof set, &set);
+  }
+  ~OnCpus() { sched_setaffinity(0, sizeof before_, &before_); }
+  OnCpus(const OnCpus&) = delete;
+  OnCpus& operator=(const OnCpus&) = delete;
+
+ private:
+  cpu_set_t before_;
+};
+
+/// Those that this thread may run on.
+std::vector<int> usable() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+TEST_CASE("a thread that waits works on the CPU that the workers leave alone") {
+  const std::vector<int> cpus = usable();
+  if (cpus.size() < 2) return;
+  constexpr int kOperations = 500;
+  Engine engine({.cpu_workers = 2});
+  {
+    // The workers start on one CPU, and stay there.
+    const OnCpus one({cpus[0]});
+    engine.push([] {}, {}, {});
+    engine.wait_for_all();
+  }
+  const OnCpus other({cpus[1]});
+  const std::thread::id me = std::this_thread::get_id();
+  int most = 0;
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (most < kOperations / 4 && std::chrono::steady_clock::now() < patience) {
+    std::atomic<int> helped{0};
+    std::atomic<int> begun{0};
+    for (int i = 0; i < 2; ++i) {
+      engine.push(
+          [&begun] {
+            for (++begun; begun < 2;) std::this_thread::yield();
+          },
+          {}, {});
+    }
+    for (int i = 0; i < kOperations; ++i) {
+      engine.push(
+          [&] {
+            helped += is_on(me) ? 1 : 0;
+            const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(20);
+            while (std::chrono::steady_clock::now() < end) continue;
+          },
+          {}, {});
+    }
+    while (begun < 2) std::this_thread::yield();  // so that no worker is idle when the wait begins
+    engine.wait_for_all();
+    most = std::max(most, helped.load());
+  }
+  CHECK(most >= kOperations / 4);
 }
 
 TEST_CASE("an operation that a waiting thread runs sees nothing of that thread's settings") {

@@ -58,7 +58,7 @@ struct Book {
 
 /// As ThreadedEngine::wait(), but for its looks: nothing may depend on these.
 void wait(detail::Ledger& ledger, Waiter& waiter) {
-  waiter.wait([] {});
+  waiter.wait([] { return false; });
   ledger.end_wait(/*for_var=*/true);
 }
 

@@ -38,6 +38,7 @@ struct Waking : rl::test_suite<Waking<kLate>, 2> {
     int looks = 0;
     const auto state = waiter->wait([&] {
       if (++looks == kLastLook) looked.store(true, rl::mo_relaxed, {});
+      return false;
     });
     check(written == 1, "not all that happened before the wake-up is there");
     check(state == Waiter::State::kDone, "woken for nothing");

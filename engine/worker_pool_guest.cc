@@ -1,0 +1,97 @@
+// How threads that wait get the seats of workers.
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "engine/base/cpus.h"
+#include "engine/worker_pool.h"
+
+namespace heddle::detail {
+
+Operation* WorkerPool::take_for_guest(const Wanted& wanted, bool& has_seat) {
+  bool wakes = false;
+  Operation* op = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(has_seat, false)) --guests_;
+    if (idle() > guests_ && !shares_cpu(nullptr, base::current_cpu()) && open_runs_.empty() &&
+        !stopping_.load()) {
+      empty_inbox();
+      const ReadyPlace place = queue_.take();
+      if (wanted.covers(place)) {
+        op = static_cast<Operation*>(place.node);
+        ++guests_;
+        has_seat = true;
+      } else if (place.node != nullptr) {
+        queue_.put_back(place);
+      }
+    }
+    wakes = claim_sleeper();
+  }
+  if (wakes) wake();
+  return op;
+}
+
+void WorkerPool::leave_seat() {
+  bool wakes = false;
+  {
+    const std::lock_guard lock(mutex_);
+    --guests_;
+    wakes = claim_sleeper();
+  }
+  if (wakes) wake();
+}
+
+bool WorkerPool::shares_cpu(const Worker* me, int cpu) const {
+  if (cpu < 0) return false;
+  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& worker) {
+    return worker.get() != me && worker->cpu.load(std::memory_order_relaxed) == cpu;
+  });
+}
+
+bool WorkerPool::is_crowded() const {
+  if (idle() != 0) return false;
+  const int here = base::current_cpu();
+  bool crowded = false;
+  for (const auto& worker : workers_) {
+    const int cpu = worker->cpu.load(std::memory_order_relaxed);
+    if (cpu >= 0 && cpu == here) return false;
+    crowded = crowded || shares_cpu(worker.get(), cpu);
+  }
+  return crowded;
+}
+
+bool WorkerPool::ask_for_seat() {
+  const std::lock_guard lock(mutex_);
+  if (asked_.load() != Asked::kNothing) return false;
+  asked_.store(Asked::kSeat);
+  urgent_.fetch_add(1);  // who has taken many along looks soon
+  return true;
+}
+
+void WorkerPool::grant_seat(const Worker& me) {
+  if (asked_.load(std::memory_order_relaxed) != Asked::kSeat) return;
+  if (!shares_cpu(&me, base::current_cpu())) return;
+  asked_.store(Asked::kGranted);
+  ++guests_;
+}
+
+void WorkerPool::take_granted() {
+  const std::lock_guard lock(mutex_);
+  asked_.store(Asked::kNothing);
+}
+
+void WorkerPool::withdraw() {
+  bool wakes = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (asked_.exchange(Asked::kNothing) == Asked::kGranted) {
+      --guests_;
+      wakes = claim_sleeper();
+    }
+  }
+  if (wakes) wake();
+}
+
+}  // namespace heddle::detail
