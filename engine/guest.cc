@@ -44,7 +44,9 @@ Operation* Guest::next(const Wanted& wanted) {
     asks_ = false;
     has_seat_ = true;
   }
-  return pool_.take_for_guest(wanted, has_seat_);
+  Operation* const op = pool_.take_for_guest(wanted, has_seat_);
+  if (has_seat_ && std::exchange(asks_, false)) pool_.withdraw();
+  return op;
 }
 
 bool Guest::asks_for_seat() {

@@ -62,8 +62,8 @@ class Guest {
   ThreadedEngine& engine_;
   WorkerPool& pool_;
   const Own own_;
-  int patience_ = kPatience;  ///< how often it may still ask
-  bool asks_ = false;
+  int patience_ = kPatience;         ///< how often it may still ask
+  bool asks_ = false;                ///< so it has no seat yet
   bool has_seat_ = false;            ///< it runs instead of a worker
   Operation* made_ready_ = nullptr;  ///< by the last one that it ran; of the pool
 };

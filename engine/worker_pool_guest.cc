@@ -72,6 +72,7 @@ bool WorkerPool::ask_for_seat() {
 
 void WorkerPool::grant_seat(const Worker& me) {
   if (asked_.load(std::memory_order_relaxed) != Asked::kSeat) return;
+  if (idle() != guests_) return;  // it has none itself, or another one is free
   if (!shares_cpu(&me, base::current_cpu())) return;
   asked_.store(Asked::kGranted);
   ++guests_;

@@ -185,6 +185,40 @@ TEST_CASE("a thread that waits works on the CPU that the workers leave alone") {
   CHECK(most >= kOperations / 4);
 }
 
+TEST_CASE("every worker has its seat back after a wait") {
+  constexpr int kRounds = 3000;
+  constexpr int kOperations = 3000;  // so small that workers nap
+  const std::vector<int> cpus = usable();
+  Engine engine({.cpu_workers = 2});
+  {
+    // Workers on one CPU, so that this thread asks for the seat of one.
+    const OnCpus one({cpus.front()});
+    engine.push([] {}, {}, {});
+    engine.wait_for_all();
+  }
+  const OnCpus other({cpus.back()});
+  std::vector<Var> variables;
+  for (int i = 0; i < 64; ++i) variables.push_back(engine.new_variable());
+  for (int round = 0; round < kRounds; ++round) {
+    // Two operations that end only if they run at the same time, while this thread runs neither.
+    std::atomic<int> begun{0};
+    std::atomic<bool> go{false};
+    for (int i = 0; i < 2; ++i) {
+      engine.push(
+          [&] {
+            for (++begun; !go;) std::this_thread::yield();
+          },
+          {}, {});
+    }
+    for (int i = 0; i < kOperations; ++i) {
+      engine.push([] {}, {}, {variables[static_cast<std::size_t>(i) % variables.size()]});
+    }
+    while (begun < 2) std::this_thread::yield();
+    go = true;
+    engine.wait_for_all();
+  }
+}
+
 TEST_CASE("an operation that a waiting thread runs sees nothing of that thread's settings") {
   Engine engine({.cpu_workers = 1});
   const Var x = engine.new_variable();

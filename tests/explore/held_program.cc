@@ -39,7 +39,7 @@ class HeldProgram {
     const bool alone = engine_.options().cpu_workers == 1;
     const int rounds = 1 + below(3);
     for (int i = 0; i < rounds; ++i) alone ? run_round_of_one() : run_round();
-    engine_.wait_for_all();
+    let_workers_meet();
     const std::uint64_t ran = ran_.load();
     if (ran == pushed_) return {};
     return std::to_string(ran) + " of " + std::to_string(pushed_) + " operations ran";
@@ -87,6 +87,7 @@ class HeldProgram {
   void run_round();
   void run_round_of_one();
   void wait_beside(support::Gate& gate);
+  void let_workers_meet();
 
   std::uint64_t random_;
   Engine engine_;
@@ -158,6 +159,27 @@ void HeldProgram::wait_beside(support::Gate& gate) {
   while (!waiter.is_blocked()) base::yield();
   push_held(gate);
   waiter.join();
+}
+
+/// As many operations as there are workers run at a time, whatever was before: no seat is lost.
+/// Some of them on the thread that waits, or none.
+void HeldProgram::let_workers_meet() {
+  support::Gate all;
+  const int workers = engine_.options().cpu_workers;
+  base::Atomic<int> missing{workers};
+  for (int i = below(3); i > 0; --i) {
+    push_some(16);
+    engine_.wait_for_all();
+  }
+  for (int i = 0; i < workers; ++i) {
+    const auto meet = [&] {
+      if (missing.fetch_sub(1) == 1) all.open();
+      all.wait();
+    };
+    push(meet, {}, {}, 0);
+  }
+  if (below(2) == 0) all.wait();
+  engine_.wait_for_all();
 }
 
 }  // namespace
