@@ -23,7 +23,7 @@ Guest::Own::~Own() {
   set_current_device(device_);
 }
 
-Guest::Guest(ThreadedEngine& engine, WorkerPool& pool) : engine_(engine), pool_(pool), own_(pool) {}
+Guest::Guest(ThreadedEngine& engine, WorkerPool& pool) : engine_(engine), pool_(pool) {}
 
 Guest::~Guest() {
   if (made_ready_ != nullptr) pool_.submit_one(*made_ready_);
@@ -67,6 +67,7 @@ bool Guest::may_run() const {
 bool Guest::run(const Wanted& wanted) {
   Operation* const op = next(wanted);
   if (op == nullptr) return false;
+  if (!own_) own_.emplace(pool_);
   ReadyList ready;
   engine_.execute(*op);
   if (engine_.after_callable(*op, ready)) engine_.ledger().end(*op, ready);

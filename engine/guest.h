@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "heddle/device.h"
 
@@ -61,7 +62,7 @@ class Guest {
 
   ThreadedEngine& engine_;
   WorkerPool& pool_;
-  const Own own_;
+  std::optional<Own> own_;           ///< while it may run something, that is put aside
   int patience_ = kPatience;         ///< how often it may still ask
   bool asks_ = false;                ///< so it has no seat yet
   bool has_seat_ = false;            ///< it runs instead of a worker

@@ -184,7 +184,7 @@ class Ledger {
   void reserve_operations(const Block& block);
   Tracker::Held place_use(Block& block, Operation& op);
   static void make_room(Operation& op, const Submission& submission);
-  static void fill(Operation& op, Submission& submission, const Route& route);
+  void fill(Operation& op, Submission& submission, const Route& route);
   /// Gives an unused operation its number and its place in the order. `parent` is what pushes it.
   Tracker::Held place(Operation& op, Submission& submission, const Route& route,
                       const OperationScope* parent);

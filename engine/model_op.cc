@@ -1,6 +1,7 @@
 #include "engine/model_op.h"
 
 #include "engine/base/sync.h"
+#include "engine/operation_scope.h"
 #include "engine/var_state.h"
 
 namespace heddle::detail {
@@ -15,8 +16,10 @@ std::uint32_t thread_number() {
 
 }  // namespace
 
-ModelCost ModelCost::of(const PushOptions& options) {
-  return {options.flops, options.bytes, options.copies_from, options.copies_to, thread_number()};
+ModelCost ModelCost::of(const PushOptions& options, const EngineCore& engine) {
+  const bool by_operation = OperationScope::of(engine) != nullptr;
+  return {options.flops, options.bytes, options.copies_from, options.copies_to,
+          by_operation ? 0 : thread_number()};
 }
 
 ModelWait ModelWait::of(VarState* var, bool reads_too, std::uint64_t last_sequence) {

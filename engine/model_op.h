@@ -9,6 +9,7 @@
 
 namespace heddle::detail {
 
+class EngineCore;
 struct VarState;
 
 /// What the push of an operation says for the model clock.
@@ -17,10 +18,11 @@ struct ModelCost {
   std::uint64_t bytes = 0;
   Device from = {};
   Device to = {};
-  std::uint32_t thread = 0;  ///< which pushed it
+  /// Which pushed it; 0: an operation of the same engine did, on whichever thread.
+  std::uint32_t thread = 0;
 
-  /// Of a push by the calling thread.
-  static ModelCost of(const PushOptions& options);
+  /// Of a push to `engine` by the calling thread.
+  static ModelCost of(const PushOptions& options, const EngineCore& engine);
 };
 
 /// An operation as the model clock sees it.

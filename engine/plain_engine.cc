@@ -55,7 +55,7 @@ PlainOperation PlainEngine::adopt(const Submission& submission) {
   operation.options.name = {};
   if (tracing()) {
     operation.pushed_at = now_ns();
-    operation.cost = ModelCost::of(*submission.options);
+    operation.cost = ModelCost::of(*submission.options, *this);
   }
   if (submission.task != nullptr) operation.task = std::move(*submission.task);
   if (submission.async_task != nullptr) operation.async_task = std::move(*submission.async_task);

@@ -293,7 +293,7 @@ bool Tracker::begin_wait(VarState& var, bool reads_too, Waiter& waiter) {
 }
 
 Wanted Tracker::needed(const VarState& var, const Waiter& waiter) {
-  if (waiter.left == 0) return {};
+  if (waiter.left == 0 || waiter.woken()) return {};  // what it waited for may be gone
   const Access* access = waiter.write != nullptr ? waiter.write : var.oldest;
   for (int step = 0; step < kMaxSteps && access != nullptr; ++step) {
     const Operation& op = access->operation();

@@ -42,13 +42,13 @@ struct Waiter {
   /// and calls `look` now and then: for longer while that returns true.
   template <class Look>
   State wait(Look&& look) {
-    for (int i = 0; i < kLooks; ++i) {
+    for (int i = 0; i < kLooks;) {
       for (int spin = 0; spin < kSpins; ++spin) {
         const State state = state_.load(std::memory_order_acquire);
         if (state != State::kWaiting) return state;
         base::cpu_relax();
       }
-      if (look()) i = 0;
+      i = look() ? 0 : i + 1;
     }
     state_.wait(State::kWaiting, std::memory_order_acquire);
     return state_.load(std::memory_order_acquire);

@@ -97,7 +97,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   /// is no idle worker whose seat the caller could take, or has taken (`has_seat`).
   Operation* take_for_guest(const Wanted& wanted, bool& has_seat);
   void leave_seat();
-  /// True if no worker is idle, two are on one CPU, and none is on the caller's.
+  /// True if there is more work, none is idle, two are on one CPU, and none is on the caller's.
   bool is_crowded() const;
   /// Asks such workers for a seat, unless another guest does. The caller takes or withdraws it.
   bool ask_for_seat();

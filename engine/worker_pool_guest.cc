@@ -18,7 +18,8 @@ Operation* WorkerPool::take_for_guest(const Wanted& wanted, bool& has_seat) {
     if (idle() > guests_ && !shares_cpu(nullptr, base::current_cpu()) && open_runs_.empty() &&
         !stopping_.load()) {
       empty_inbox();
-      const ReadyPlace place = queue_.take();
+      // What take() gives is another one now and then: one that was overtaken too often.
+      const ReadyPlace place = wanted.covers(queue_.first()) ? queue_.take() : ReadyPlace{};
       if (wanted.covers(place)) {
         op = static_cast<Operation*>(place.node);
         ++guests_;
@@ -51,7 +52,7 @@ bool WorkerPool::shares_cpu(const Worker* me, int cpu) const {
 }
 
 bool WorkerPool::is_crowded() const {
-  if (idle() != 0) return false;
+  if (idle() != 0 || !seems_to_have_work()) return false;
   const int here = base::current_cpu();
   bool crowded = false;
   for (const auto& worker : workers_) {

@@ -33,7 +33,7 @@ int OpenMp::share_cpus() const noexcept {
 }
 
 void OpenMp::restore(int threads) const noexcept {
-  if (set_ != nullptr && threads > share_) set_(threads);
+  if (set_ != nullptr && get_() != threads) set_(threads);
 }
 
 }  // namespace heddle::base

@@ -105,7 +105,8 @@ class Engine {
   /// kCancel kept it from being written, and ReentrantWait inside an operation.
   ///
   /// In this and the other waits the calling thread may run operations that it waits for, in the
-  /// place of an idle worker of the CPU's compute lane.
+  /// place of a worker of the CPU's compute lane: these see its thread_local variables and its
+  /// signal mask, and it returns, also because of shutdown(), when the one that it runs has ended.
   void wait_for_var(const Var& var);
 
   /// As wait_for_var, and every read of `var` pushed so far has ended too.

@@ -186,10 +186,11 @@ TEST_CASE("a thread that waits works on the CPU that the workers leave alone") {
 }
 
 TEST_CASE("every worker has its seat back after a wait") {
-  constexpr int kRounds = 3000;
+  constexpr int kRounds = 2000;
   constexpr int kOperations = 3000;  // so small that workers nap
   const std::vector<int> cpus = usable();
-  Engine engine({.cpu_workers = 2});
+  const int workers = GENERATE(2, 3);
+  Engine engine({.cpu_workers = workers});
   {
     // Workers on one CPU, so that this thread asks for the seat of one.
     const OnCpus one({cpus.front()});
@@ -200,10 +201,10 @@ TEST_CASE("every worker has its seat back after a wait") {
   std::vector<Var> variables;
   for (int i = 0; i < 64; ++i) variables.push_back(engine.new_variable());
   for (int round = 0; round < kRounds; ++round) {
-    // Two operations that end only if they run at the same time, while this thread runs neither.
+    // Operations that end only if they run at the same time, while this thread runs none.
     std::atomic<int> begun{0};
     std::atomic<bool> go{false};
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < workers; ++i) {
       engine.push(
           [&] {
             for (++begun; !go;) std::this_thread::yield();
@@ -213,7 +214,7 @@ TEST_CASE("every worker has its seat back after a wait") {
     for (int i = 0; i < kOperations; ++i) {
       engine.push([] {}, {}, {variables[static_cast<std::size_t>(i) % variables.size()]});
     }
-    while (begun < 2) std::this_thread::yield();
+    while (begun < workers) std::this_thread::yield();
     go = true;
     engine.wait_for_all();
   }

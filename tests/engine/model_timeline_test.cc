@@ -93,6 +93,17 @@ TEST_CASE("the modelled timeline depends on neither the engine, nor its workers,
   CHECK(timeline_of(engine) == expected);
 }
 
+TEST_CASE("what an operation pushes does not come after the wait of the thread that runs it") {
+  for (int round = 0; round < 30; ++round) {
+    Engine engine(EngineOptions{.cpu_workers = 1, .trace = true});
+    engine.push([] {}, {}, {}, compute_on(0, 15.7e9));
+    const auto parent = [&engine] { engine.push([] {}, {}, {}, copy_in(1)); };
+    engine.push(parent, {}, {});
+    engine.wait_for_all();  // runs the parent itself, mostly
+    REQUIRE(timeline_of(engine).back().first == 0);
+  }
+}
+
 TEST_CASE("variables that follow each other at one address are not taken for one another") {
   Engine engine(EngineOptions{.trace = true});
   for (int i = 0; i < 10; ++i) {
