@@ -15,10 +15,37 @@ HEDDLE_MARK(pushes_begin, 1)
 HEDDLE_MARK(pushes_end, 2)
 HEDDLE_MARK(ends_begin, 3)
 HEDDLE_MARK(ends_end, 4)
+HEDDLE_MARK(run_begin, 5)
+HEDDLE_MARK(run_end, 6)
+HEDDLE_MARK(replay_begin, 7)
+HEDDLE_MARK(replay_end, 8)
 #undef HEDDLE_MARK
 }
 
 namespace bench::engine {
+namespace {
+
+using Mark = void (*)();
+
+/// The worker's part is from the first body to the last: whatever it does between two of them.
+Body marking(std::size_t count, Mark begin, Mark end) {
+  return Body([=, ran = std::size_t{0}](std::size_t) mutable {  // by the only worker
+    if (ran == 0) begin();
+    if (++ran == count) end();
+  });
+}
+
+Moments marking(Mark begin, Mark end) {
+  const auto fall_asleep = [] { std::this_thread::sleep_for(std::chrono::milliseconds(50)); };
+  return {.before_pushes =
+              [=] {
+                fall_asleep();
+                begin();
+              },
+          .after_pushes = end};
+}
+
+}  // namespace
 
 void run_for_counting(const std::string& name, const Options& options) {
   const Program program = plain_program(name, options.operations);
@@ -26,19 +53,10 @@ void run_for_counting(const std::string& name, const Options& options) {
   const auto contender = make_heddle({.workers = 1, .max_pending = 2 * count + 2});
   contender->prepare(program);
   contender->run_held({}, {});
-
-  // The worker's part is from the first body to the last: whatever it does between two of them.
-  std::size_t ran = 0;  // by the only worker
-  const Body body([&](std::size_t) {
-    if (ran == 0) bench_mark_ends_begin();
-    if (++ran == count) bench_mark_ends_end();
-  });
-  const auto fall_asleep = [] { std::this_thread::sleep_for(std::chrono::milliseconds(50)); };
-  const auto before = [&] {
-    fall_asleep();
-    bench_mark_pushes_begin();
-  };
-  contender->run_held(body, {before, [] { bench_mark_pushes_end(); }});
+  contender->run_held(marking(count, bench_mark_ends_begin, bench_mark_ends_end),
+                      marking(bench_mark_pushes_begin, bench_mark_pushes_end));
+  contender->repeat_held(marking(count, bench_mark_replay_begin, bench_mark_replay_end),
+                         marking(bench_mark_run_begin, bench_mark_run_end));
   std::printf("%s: %zu operations\n", name.c_str(), count);
 }
 

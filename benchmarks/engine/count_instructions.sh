@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Counts with callgrind what a push takes, and what a worker does from one operation's callable to
-# the next: instructions that are executed, which do not depend on how busy the machine is. One
-# worker, and all pushes before it starts. Compares the counts with those of a baseline.
+# Counts with callgrind what a push takes, what a worker does from one operation's callable to the
+# next, and both together in the run of a recording: instructions that are executed, which do not
+# depend on how busy the machine is. One worker, and all pushes before it starts. Compares the counts
+# with those of a baseline.
 set -euo pipefail
 
 root=$(dirname "$(readlink -f "$0")")/../..
@@ -38,9 +39,9 @@ instructions_before() {
   awk '/^(totals|summary):/ { print $2; exit }' "$file"
 }
 
-# count CASE: prints the instructions per push and per end.
+# count CASE: prints the instructions per push, per end and per operation of a recording.
 count() {
-  local name=$1 pushes ends
+  local name=$1 pushes ends run replay
   rm -f "$scratch"/*
   valgrind --quiet --tool=callgrind --callgrind-out-file="$scratch/out" \
     --dump-before='bench_mark_*' \
@@ -48,8 +49,11 @@ count() {
     fail "$name: $(cat "$scratch/log")"
   pushes=$(instructions_before pushes_end "$scratch"/out.*)
   ends=$(instructions_before ends_end "$scratch"/out.*)
-  ((pushes > operations && ends > operations)) || fail "$name: nothing was counted"
-  echo $((pushes / operations)) $((ends / operations))
+  run=$(instructions_before run_end "$scratch"/out.*)
+  replay=$(instructions_before replay_end "$scratch"/out.*)
+  ((pushes > operations && ends > operations && replay > operations)) ||
+    fail "$name: nothing was counted"
+  echo $((pushes / operations)) $((ends / operations)) $(((run + replay) / operations))
 }
 
 # row CASE METRIC COUNT: as a row of the file.
@@ -73,7 +77,7 @@ report() {
     (($3 * 100 <= before * (100 + most_percent))) || too_many+=("$1: $2")
     percent=$(awk "BEGIN { printf \"%+.1f %%\", 100 * ($3 / $before - 1) }")
   fi
-  printf '%-22s %-24s %8d %10s %8s\n' "$1" "$2" "$3" "${before:--}" "$percent"
+  printf '%-22s %-36s %8d %10s %8s\n' "$1" "$2" "$3" "${before:--}" "$percent"
 }
 
 write_baseline() {
@@ -114,12 +118,13 @@ trap 'rm -rf "$scratch"' EXIT
 
 rows=()
 too_many=()
-printf '%-22s %-24s %8s %10s %8s\n' case metric count baseline change
+printf '%-22s %-36s %8s %10s %8s\n' case metric count baseline change
 for name in "${cases[@]}"; do
   counts=$(count "$name")
-  read -r pushes ends <<<"$counts"
+  read -r pushes ends recorded <<<"$counts"
   report "$name" "instructions per push" "$pushes"
   report "$name" "instructions per end" "$ends"
+  report "$name" "instructions per recorded operation" "$recorded"
 done
 if "$write"; then
   write_baseline

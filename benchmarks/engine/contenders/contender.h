@@ -75,6 +75,11 @@ class Contender {
   virtual Times repeat(const Body& /*body*/, Again /*how*/, int /*times*/) {
     throw std::logic_error("this contender cannot run a program again");
   }
+  /// As repeat(body, Again::kKept, 1), but nothing runs before the program has been handed over.
+  /// Needs can_hold(), too.
+  virtual void repeat_held(const Body& /*body*/, const Moments& /*moments*/) {
+    throw std::logic_error("this contender cannot run a program again that it holds back");
+  }
   /// Pushes the first operation of the prepared program, and waits for it, again and again.
   virtual std::vector<std::chrono::nanoseconds> round_trips(const Body& body,
                                                             const RoundTrips& trips) = 0;

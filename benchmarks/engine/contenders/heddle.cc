@@ -67,35 +67,37 @@ class Heddle final : public Contender {
 
   Times run_held(const Body& body, const Moments& moments) override {
     Gate gate(workers_);
-    for (int i = 0; i < workers_; ++i) engine_.push([&gate] { gate.block(); }, {}, {});
-    gate.wait_for_workers();
-    const auto wait = [&] {
-      gate.open();
-      engine_.wait_for_all();
-    };
+    close(gate);
     return time_run(
-        *program_, moments, [&](std::size_t i) { push(i, body); }, wait);
+        *program_, moments, [&](std::size_t i) { push(i, body); }, [&] { open_and_wait(gate); });
   }
 
   bool can_repeat(Again /*how*/) const override { return true; }
 
   Times repeat(const Body& body, Again how, int times) override {
-    const auto push_all = [&] {
-      for (std::size_t i = 0; i < arguments_.size(); ++i) push(i, body);
-    };
     ::heddle::Recording recording;
-    if (how == Again::kKept) recording = engine_.record(push_all);
+    if (how == Again::kKept) recording = record(body);
     const Clock::time_point begin = Clock::now();
     for (int i = 0; i < times; ++i) {
       if (how == Again::kKept) {
         recording.run();
       } else {
-        push_all();
+        push_all(body);
       }
     }
     const std::chrono::nanoseconds submit = Clock::now() - begin;
     engine_.wait_for_all();
     return {submit, Clock::now() - begin};
+  }
+
+  void repeat_held(const Body& body, const Moments& moments) override {
+    const ::heddle::Recording recording = record(body);
+    Gate gate(workers_);
+    close(gate);
+    moments.before_pushes();
+    recording.run();
+    moments.after_pushes();
+    open_and_wait(gate);
   }
 
   std::vector<std::chrono::nanoseconds> round_trips(const Body& body,
@@ -116,6 +118,21 @@ class Heddle final : public Contender {
   void push(std::size_t i, const Body& body) {
     const Arguments& arguments = arguments_[i];
     engine_.push([&body, i] { body.run(i); }, arguments.reads, arguments.writes, arguments.options);
+  }
+  void push_all(const Body& body) {
+    for (std::size_t i = 0; i < arguments_.size(); ++i) push(i, body);
+  }
+  ::heddle::Recording record(const Body& body) {
+    return engine_.record([&] { push_all(body); });
+  }
+
+  void close(Gate& gate) {
+    for (int i = 0; i < workers_; ++i) engine_.push([&gate] { gate.block(); }, {}, {});
+    gate.wait_for_workers();
+  }
+  void open_and_wait(Gate& gate) {
+    gate.open();
+    engine_.wait_for_all();
   }
 
   int workers_;
