@@ -8,29 +8,17 @@
 #include "engine/var_state.h"
 
 namespace heddle::detail {
-namespace {
-thread_local OperationScope* t_current = nullptr;
-}  // namespace
 
-OperationScope::OperationScope(const EngineCore* engine, std::string_view name,
-                               std::uint64_t sequence, Device device, Lane lane,
-                               std::uint64_t generation)
-    : engine_(engine),
-      name_(name.empty() ? std::string_view("operation") : name),
-      sequence_(sequence),
-      device_(device),
-      lane_(lane),
-      generation_(generation),
-      outer_(t_current) {
-  t_current = this;
+constinit thread_local OperationScope* OperationScope::t_current = nullptr;
+
+OperationScope::Rare& OperationScope::rare() {
+  if (rare_ == nullptr) rare_ = std::make_unique<Rare>();
+  return *rare_;
 }
 
-OperationScope::~OperationScope() {
-  for (const Opened& opened : opened_) opened.backend->close(opened.block, opened.bytes);
-  t_current = outer_;
+void OperationScope::close() noexcept {
+  for (const Opened& opened : rare_->opened) opened.backend->close(opened.block, opened.bytes);
 }
-
-OperationScope* OperationScope::current() noexcept { return t_current; }
 
 OperationScope* OperationScope::exchange_current(OperationScope* scope) noexcept {
   return std::exchange(t_current, scope);
@@ -43,21 +31,27 @@ const OperationScope* OperationScope::of(const EngineCore& engine) noexcept {
 }
 
 void OperationScope::begin_check(std::vector<AccessCheck::Declared> declared) {
-  check_ = std::make_unique<AccessCheck>(name_, sequence_, std::move(declared));
+  rare().check = std::make_unique<AccessCheck>(name_, sequence_, std::move(declared));
+}
+
+void OperationScope::finish_check() {
+  if (rare_->check != nullptr) std::exchange(rare_->check, nullptr)->finish();
 }
 
 AccessCheck* OperationScope::check_for(const VarState& var) noexcept {
   for (const OperationScope* scope = t_current; scope != nullptr; scope = scope->outer_) {
-    if (scope->engine_->id() == var.engine_id) return scope->check_.get();
+    if (scope->engine_->id() != var.engine_id) continue;
+    return scope->rare_ != nullptr ? scope->rare_->check.get() : nullptr;
   }
   return nullptr;
 }
 
 void OperationScope::open(device::Backend& backend, void* block, std::size_t bytes) {
-  const bool known = std::any_of(opened_.begin(), opened_.end(),
+  std::vector<Opened>& all = rare().opened;
+  const bool known = std::any_of(all.begin(), all.end(),
                                  [block](const Opened& opened) { return opened.block == block; });
   if (known) return;
-  opened_.push_back({&backend, block, bytes});
+  all.push_back({&backend, block, bytes});
   backend.open(block, bytes);
 }
 

@@ -30,14 +30,26 @@ struct VarState;
 class OperationScope {
  public:
   OperationScope(const EngineCore* engine, std::string_view name, std::uint64_t sequence,
-                 Device device, Lane lane, std::uint64_t generation);
+                 Device device, Lane lane, std::uint64_t generation)
+      : engine_(engine),
+        name_(name.empty() ? std::string_view("operation") : name),
+        sequence_(sequence),
+        device_(device),
+        lane_(lane),
+        generation_(generation),
+        outer_(t_current) {
+    t_current = this;
+  }
   /// Closes the blocks that were opened.
-  ~OperationScope();
+  ~OperationScope() {
+    if (rare_ != nullptr) close();
+    t_current = outer_;
+  }
   OperationScope(const OperationScope&) = delete;
   OperationScope& operator=(const OperationScope&) = delete;
 
   /// The innermost scope of this thread, or null outside of operations.
-  static OperationScope* current() noexcept;
+  static OperationScope* current() noexcept { return t_current; }
   /// Makes `scope` the innermost one and returns the one that was, where tests let several threads
   /// of control share one of the system.
   static OperationScope* exchange_current(OperationScope* scope) noexcept;
@@ -58,10 +70,12 @@ class OperationScope {
   void begin_check(std::vector<AccessCheck::Declared> declared);
   /// The callable has returned. Throws AccessViolation; checks nothing any more.
   void end_check() {
-    if (check_ != nullptr) std::exchange(check_, nullptr)->finish();
+    if (rare_ != nullptr) finish_check();
   }
   /// The callable has thrown: checks nothing any more.
-  void drop_check() noexcept { check_.reset(); }
+  void drop_check() noexcept {
+    if (rare_ != nullptr) rare_->check.reset();
+  }
   /// The check of the innermost operation of `var`'s engine that this thread is in, or null.
   static AccessCheck* check_for(const VarState& var) noexcept;
 
@@ -74,6 +88,17 @@ class OperationScope {
     void* block;
     std::size_t bytes;
   };
+  /// What few operations need.
+  struct Rare {
+    std::vector<Opened> opened;
+    std::unique_ptr<AccessCheck> check;
+  };
+
+  Rare& rare();
+  void close() noexcept;
+  void finish_check();
+
+  static constinit thread_local OperationScope* t_current;
 
   const EngineCore* engine_;
   std::string_view name_;
@@ -81,8 +106,7 @@ class OperationScope {
   Device device_;
   Lane lane_;
   std::uint64_t generation_;
-  std::vector<Opened> opened_;
-  std::unique_ptr<AccessCheck> check_;
+  std::unique_ptr<Rare> rare_;
   OperationScope* outer_;
 };
 

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/base/prefetch.h"
 #include "engine/base/sync.h"
 #include "engine/engine_core.h"
 #include "engine/recorded_graph.h"
@@ -25,17 +26,18 @@ using RunStep = UniqueFunction<Reserved()>;
 /// An operation that works with a reservation.
 using ReservingTask = UniqueFunction<void(RunContext&, const Reserved&)>;
 
-/// One captured push.
-struct RecordedOp {
+/// One captured push. All that a worker needs of one that succeeds stands in the first two lines.
+struct alignas(base::kCacheLine) RecordedOp {
   static constexpr std::size_t kNoStep = static_cast<std::size_t>(-1);
 
   std::variant<Task, AsyncTask, ReservingTask> call;  ///< an empty Task: there is nothing to call
-  std::size_t first_variable = 0;                     ///< of RecordedProgram's: mutated, then read
+  std::string name;
+  std::size_t step = kNoStep;  ///< whose reservation it works with
+  PushOptions options;         ///< device and lane first
+
+  std::size_t first_variable = 0;  ///< of RecordedProgram's: mutated, then read
   std::uint32_t mutates = 0;
   std::uint32_t reads = 0;
-  std::size_t step = kNoStep;  ///< whose reservation it works with
-  PushOptions options;
-  std::string name;
   int priority = 0;
   Submission::Kind kind = Submission::Kind::kRun;
   bool holds = false;  ///< see RecordedProgram
@@ -89,6 +91,12 @@ class RecordedProgram {
     } else {
       std::get<ReservingTask>(op.call)(context, reserved[op.step]);
     }
+  }
+
+  /// Operation i will be called soon.
+  void fetch_ahead(std::size_t i) const {
+    base::prefetch_to_read(&ops_[i]);
+    base::prefetch_to_read(&ops_[i].step);
   }
 
   void hold(std::size_t count) { holders_.fetch_add(count, std::memory_order_relaxed); }

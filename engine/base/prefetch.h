@@ -17,7 +17,10 @@ inline void prefetch_to_write(const void* place) {
 #endif
 }
 
-/// The same for lines `first` to `last` of an object.
+/// Asks for the cache line of `place` to read it.
+inline void prefetch_to_read(const void* place) { __builtin_prefetch(place); }
+
+/// As prefetch_to_write() for lines `first` to `last` of an object.
 inline void prefetch_lines(const void* object, std::size_t first, std::size_t last) {
   const auto* const bytes = static_cast<const char*>(object);
   for (std::size_t line = first; line <= last; ++line) prefetch_to_write(bytes + line * kCacheLine);
