@@ -17,8 +17,7 @@ GraphRun::GraphRun(ProgramRun& run, WorkerPool& pool)
       uses_(graph_.uses.size()),
       poison_(graph_.distinct),
       uses_left_(graph_.uses.size()),
-      ready_(graph_.blockers.size()),
-      blockers_(graph_.blockers),
+      ready_(graph_, /*one_at_a_time=*/pool.size() == 1),
       items_(pool.size()) {
   ends_left_.reserve(graph_.uses.size());
   for (const RecordedGraph::Use& use : graph_.uses) ends_left_.push_back(use.ends);
@@ -64,10 +63,14 @@ void GraphRun::fill(Operation& op, std::uint32_t use) {
   uses_[use] = &op;
 }
 
-void GraphRun::take_first(GraphItem& item) {
-  if (ready_.empty()) return;
-  if (item.op != GraphItem::kNone) ready_.insert(item.op);
-  item.op = static_cast<std::uint32_t>(ready_.pop());
+void GraphRun::fetch_ahead(const GraphItem& item) {
+  if (item.op == GraphItem::kNone) return;
+  const std::uint32_t next = ready_.next_after(item.op);
+  if (next != ReadyOps::kNone) program_.fetch_ahead(next);
+  for (const std::uint32_t use : graph_.ends[item.op]) {
+    base::prefetch_lines(uses_[use], Operation::kFirstLine, Operation::kFirstLine);
+    base::prefetch_lines(uses_[use], Operation::kAccessLine, Operation::kAccessLine);
+  }
 }
 
 GraphItem* GraphRun::use_item() {
@@ -75,7 +78,7 @@ GraphItem* GraphRun::use_item() {
     if (item.is_used) continue;
     item.is_used = true;
     ++used_items_;
-    take_first(item);
+    ready_.take_first(item.op);
     item.sequence = sequence(item.op);
     return &item;
   }
@@ -95,10 +98,10 @@ void GraphRun::grant(Operation& op) {
           std::exchange(op.failure, nullptr);
       has_failed_.store(true, std::memory_order_relaxed);
     }
-    for (const std::uint32_t i : graph_.starts[op.use.number]) {
-      if (--blockers_[i] == 0) ready_.insert(i);
-    }
-    if (!ready_.empty() && used_items_ == 0) item = use_item();
+    ready_.grant(op.use.number);
+    ++granted_;
+    if (pool.seems_idle()) keep_going();
+    item = item_for_ready();
     wants_help = item == nullptr && !ready_.empty() && pool.lacks_searcher();
   }
   if (item != nullptr) {
@@ -108,10 +111,25 @@ void GraphRun::grant(Operation& op) {
   }
 }
 
+bool GraphRun::end_push() {
+  GraphItem* item = nullptr;
+  WorkerPool& pool = pool_;  // as for grant()
+  {
+    const std::lock_guard lock(lock_);
+    is_pushing_ = false;
+    ready_.end_push();
+    if (is_over_ && used_items_ == 0) return true;
+    if (pool.seems_idle()) keep_going();
+    item = item_for_ready();
+  }
+  if (item != nullptr) pool.submit(*item);
+  return false;
+}
+
 void GraphRun::choose(GraphItem& item) {
   const std::lock_guard lock(lock_);
   item.is_running = true;
-  take_first(item);
+  ready_.take_first(item.op);
 }
 
 void GraphRun::put_off(GraphItem& item) {
@@ -125,15 +143,7 @@ GraphRun::Step GraphRun::end(GraphItem& item, Outcome outcome) {
   const std::lock_guard lock(lock_);
   const std::uint32_t i = item.op;
   ended_[static_cast<std::size_t>(outcome)].store(ended(outcome) + 1, std::memory_order_relaxed);
-  item.op = GraphItem::kNone;
-  for (const std::uint32_t follower : graph_.followers[i]) {
-    if (--blockers_[follower] != 0) continue;
-    if (item.op == GraphItem::kNone) {  // mostly the only one
-      item.op = follower;
-    } else {
-      ready_.insert(follower);
-    }
-  }
+  item.op = ready_.end(i);
   for (const std::uint32_t use : graph_.ends[i]) {
     if (--ends_left_[use] != 0) continue;
     Operation& op = *uses_[use];
@@ -145,18 +155,20 @@ GraphRun::Step GraphRun::end(GraphItem& item, Outcome outcome) {
     --uses_left_;
     step.was_last = uses_left_ == 0;
   }
-  take_first(item);
+  ready_.take_first(item.op);
+  fetch_ahead(item);
   step.wants_help = !ready_.empty() && pool_.lacks_searcher();
+  step.in_order = ready_.in_order();
   return step;
 }
 
 GraphRun::Left GraphRun::leave(GraphItem& item) {
   const std::lock_guard lock(lock_);
-  take_first(item);
+  ready_.take_first(item.op);
   if (item.op != GraphItem::kNone) return Left::kNot;
   item.is_used = item.is_running = false;
   --used_items_;
-  return is_over_ && used_items_ == 0 ? Left::kLast : Left::kLeft;
+  return is_over_ && used_items_ == 0 && !is_pushing_ ? Left::kLast : Left::kLeft;
 }
 
 FailurePtr GraphRun::inherited(std::uint32_t i) const {
@@ -180,9 +192,10 @@ void GraphRun::carry(std::uint32_t i, const FailurePtr& failure) {
 
 GraphItem* GraphRun::join(const ReadyPlace& other) {
   const std::lock_guard lock(lock_);
+  if (other.node == nullptr) keep_going();
   if (ready_.empty()) return nullptr;
   const ReadyPlace mine = {
-      .sequence = sequence(static_cast<std::uint32_t>(ready_.first())),
+      .sequence = sequence(ready_.first()),
       .priority = items_.front().priority(),
   };
   return other.node == nullptr || goes_before(mine, other) ? use_item() : nullptr;
@@ -190,6 +203,7 @@ GraphItem* GraphRun::join(const ReadyPlace& other) {
 
 bool GraphRun::is_ready() {
   const std::lock_guard lock(lock_);
+  keep_going();
   return !ready_.empty();
 }
 

@@ -8,7 +8,7 @@
 
 #include "engine/base/spin_lock.h"
 #include "engine/lane_queue.h"
-#include "engine/ready_set.h"
+#include "engine/ready_ops.h"
 #include "engine/recorded_graph.h"
 #include "engine/recorded_program.h"
 
@@ -19,7 +19,7 @@ class WorkerPool;
 
 /// A worker's share in a run: an operation of it that is ready or running.
 struct GraphItem : ReadyNode {
-  static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
+  static constexpr std::uint32_t kNone = ReadyOps::kNone;
 
   GraphRun* run = nullptr;
   std::uint32_t op = kNone;
@@ -33,14 +33,17 @@ struct GraphItem : ReadyNode {
 /// Thread safety: every member may be called from any thread, but for what is said below.
 ///
 /// Invariants (the fields under lock_):
-///  - blockers_[i] counts the uses and operations that operation i still waits for; ready_ holds
-///    those with none that nobody has taken.
+///  - What an item has is taken from ready_.
 ///  - While something is ready an item is used: it is in the pool's hands, or its worker comes back
 ///    for more. Who makes something ready looks, before it gives the lock back, whether a worker
 ///    sleeps; who goes to sleep says so and then asks is_ready(): one sees the other.
+///  - So it is with what would be ready out of order, too: who has nothing else to do, or makes
+///    such a thing ready while a worker has nothing to do, gives up the order, unless a grant is on
+///    its way to here; then who brings the last one of these looks again.
 ///  - What an operation leaves in poison_ for a variable belongs to the operations of that variable
 ///    in turn, as the variable itself does.
-///  - It lives until its last use has ended in the ledger and no item is used.
+///  - It lives until its last use has ended in the ledger, no item is used, and its pusher has said
+///    end_push().
 class GraphRun {
  public:
   /// Takes the run's reservations, and holds the program.
@@ -63,6 +66,9 @@ class GraphRun {
 
   /// What the use `op` waited for has ended; what it meets is op.failure.
   void grant(Operation& op);
+  /// By the pusher, after the last use. True if all has ended already: the caller has to delete the
+  /// run.
+  bool end_push();
 
   // By the worker that has an item.
   /// Gives the item the ready operation that goes first, if that goes before the one that it has,
@@ -75,6 +81,7 @@ class GraphRun {
     ReadyList ended;          ///< uses
     bool was_last = false;    ///< all operations have ended: let_go() of the program
     bool wants_help = false;  ///< more are ready, and a worker sleeps
+    bool in_order = false;    ///< what has ended is waited for by later operations only
   };
   /// The item's operation has ended; it gets the ready one that goes first, or kNone.
   Step end(GraphItem& item, Outcome outcome);
@@ -86,6 +93,7 @@ class GraphRun {
     kLeft,  ///< the item is not used any more
     kLast,  ///< and the caller has to delete the run
   };
+  /// All uses that have ended are ended in the ledger.
   Left leave(GraphItem& item);
 
   // Of what fails.
@@ -120,13 +128,22 @@ class GraphRun {
   }
 
   // For the ledger, under its lock.
+  /// grant() will be called for another use.
+  void expect_grant() { grants_.store(grants_.load(std::memory_order_relaxed) + 1); }
   std::size_t uses_in_ledger = 0;  ///< that have not ended there
   std::size_t given_back = 0;      ///< places
 
  private:
-  /// As choose().
-  void take_first(GraphItem& item);
   GraphItem* use_item();
+  /// A worker has nothing to do: goes out of order if the next operation does not become ready at
+  /// once.
+  void keep_going() {
+    if (used_items_ == 0 && granted_ != 0 && granted_ == grants_.load()) ready_.keep_going();
+  }
+  /// An item to submit if something is ready and none is used, or null.
+  GraphItem* item_for_ready() { return !ready_.empty() && used_items_ == 0 ? use_item() : nullptr; }
+  /// Lets come what `item` needs, to end, and to run what probably goes next.
+  void fetch_ahead(const GraphItem& item);
 
   const std::size_t size_;
   RecordedProgram& program_;
@@ -139,13 +156,15 @@ class GraphRun {
   std::vector<Operation*> uses_;
   std::vector<FailurePtr> poison_;  ///< by number of the variable
   base::Atomic<bool> has_failed_{false};
+  base::Atomic<std::uint32_t> grants_{0};  ///< expected, or here; written under the ledger's lock
 
   alignas(64) base::SpinLock lock_;  ///< guards what follows
   bool is_over_ = false;
+  bool is_pushing_ = true;
+  std::uint32_t granted_ = 0;  ///< uses
   std::size_t used_items_ = 0;
   std::size_t uses_left_;
-  ReadySet ready_;
-  std::vector<std::uint32_t> blockers_;
+  ReadyOps ready_;
   std::vector<std::uint32_t> ends_left_;                ///< by use
   std::array<base::Atomic<std::uint64_t>, 4> ended_{};  ///< by Outcome; written under the lock
   std::vector<GraphItem> items_;

@@ -161,10 +161,14 @@ void Ledger::give_back_place() {
 }
 
 Awaited Ledger::post(Mailbox& mailbox, Operation& op, ReadyList& ready) {
+  const Awaited awaited = post_use(mailbox, op, ready);
+  return limit_.has_line() ? Awaited::kUrgently : awaited;
+}
+
+Awaited Ledger::post_use(Mailbox& mailbox, Operation& op, ReadyList& ready) {
   if (mailbox.full()) collect(ready);
   mailbox.post(op);
-  // If it is another operation by now, it has been taken note of.
-  return limit_.has_line() ? Awaited::kUrgently : op.awaited.load();
+  return op.awaited.load();  // if it is another operation by now, it has been taken note of
 }
 
 void Ledger::collect(ReadyList& ready) {
@@ -175,6 +179,10 @@ void Ledger::collect(ReadyList& ready) {
 void Ledger::collect_locked(ReadyList& ready) {
   for (const auto& mailbox : mailboxes_) {
     mailbox->take_all([&](Operation& op) {
+      if (op.kind() == Submission::Kind::kUse) {
+        end_use(op, ready);
+        return;
+      }
       end_locked(op, ready);
       limit_.give_back();
     });
@@ -194,6 +202,15 @@ void Ledger::end_locked(Operation& op, ReadyList& ready) {
   if (op.is(Operation::kOnStream)) op.extras->issued = op.extras->ended_early = false;
   op.phase.store(Operation::Phase::kUnused, std::memory_order_relaxed);
   unused_.push_back(&op);
+}
+
+void Ledger::end_use(Operation& op, ReadyList& ready) {
+  GraphRun& run = *op.use.run;
+  tracker_.done(op, ready);
+  if (op.failure != nullptr) tracker_.drop(std::exchange(op.failure, nullptr));
+  op.phase.store(Operation::Phase::kUnused, std::memory_order_relaxed);
+  unused_.push_back(&op);
+  --run.uses_in_ledger;
 }
 
 bool Ledger::try_end(Operation& op, ReadyList& ready) {

@@ -37,8 +37,9 @@ struct Block;
 ///
 /// Invariants:
 ///  - An operation is unused, being filled by who holds the lock, pending, or posted.
-///  - What is posted and not taken note of is waited for by nobody, or only for a moment, when
-///    every worker is busy (see WorkerPool): who begins to wait for an operation marks it as
+///  - What is posted and not taken note of is waited for by nobody, or by what the worker that
+///    posted it runs itself, after it has taken note, or only for a moment, when every worker is
+///    busy (see WorkerPool): who begins to wait for an operation marks it as
 ///    awaited (or announces a generation, or stands in the line of blocked pushers) and then looks
 ///    into the mailboxes; who posts looks for such a mark afterwards: one sees the other (see
 ///    Mailbox).
@@ -83,6 +84,8 @@ class Ledger {
 
   /// Whether somebody waits for the operation, so that collect() must be called.
   Awaited post(Mailbox& mailbox, Operation& op, ReadyList& ready);
+  /// The same for the use of a run, which takes no place among the pending operations.
+  Awaited post_use(Mailbox& mailbox, Operation& op, ReadyList& ready);
   /// Takes note of what is posted.
   void collect(ReadyList& ready);
   /// As collect(), or leaves it to another thread that is in here: that looks once more. Between
@@ -111,7 +114,8 @@ class Ledger {
   std::uint32_t waits() const { return waits_.load(std::memory_order_relaxed); }
   /// Ends `op` unless another thread has the lock just now.
   bool try_end(Operation& op, ReadyList& ready);
-  /// Ends uses of a run. True if they were the last.
+  /// Takes note of what is posted, and ends uses of a run. True if that has ended with them; what
+  /// is posted is not the last.
   bool end_uses(GraphRun& run, ReadyList& uses, ReadyList& ready);
   /// Ends `op` here and now. Its place stays taken if `keeps_place`.
   void end(Operation& op, ReadyList& ready, bool keeps_place = false);
@@ -190,6 +194,7 @@ class Ledger {
                       const OperationScope* parent);
   void collect_locked(ReadyList& ready);
   void end_locked(Operation& op, ReadyList& ready);
+  void end_use(Operation& op, ReadyList& ready);
 
   const EngineCore& engine_;
 

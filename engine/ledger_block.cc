@@ -86,13 +86,8 @@ Tracker::Held Ledger::place_use(Block& block, Operation& op) {
 
 bool Ledger::end_uses(GraphRun& run, ReadyList& uses, ReadyList& ready) {
   const Turn turn(*this);
-  while (Operation* const op = uses.pop()) {
-    tracker_.done(*op, ready);
-    if (op->failure != nullptr) tracker_.drop(std::exchange(op->failure, nullptr));
-    op->phase.store(Operation::Phase::kUnused, std::memory_order_relaxed);
-    unused_.push_back(op);
-    --run.uses_in_ledger;
-  }
+  collect_locked(ready);  // others of the run may be posted
+  while (Operation* const op = uses.pop()) end_use(*op, ready);
   if (run.uses_in_ledger != 0) return false;
   std::erase(graph_runs_, &run);
   for (std::size_t i = 0; i < ended_.size(); ++i) ended_[i] += run.ended(static_cast<Outcome>(i));
@@ -119,7 +114,10 @@ Ledger::Pushed Ledger::push_some(Block& block, ReadyList& ready) {
     Operation& op = *block_[block.next];
     if (block.graph != nullptr) {
       const Tracker::Held held = place_use(block, op);
-      if (held == Tracker::Held::kNot) ready.push(op);
+      if (held == Tracker::Held::kNot) {
+        block.graph->expect_grant();
+        ready.push(op);
+      }
       may_be_posted = may_be_posted || held == Tracker::Held::kByOthers;
       continue;
     }

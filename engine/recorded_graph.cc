@@ -35,6 +35,7 @@ class GraphBuilder {
       }
     }
     blockers_.resize(ops.size());
+    waits_.resize(ops.size());
     for (std::uint32_t op = 0; op < ops.size(); ++op) {
       const std::size_t first = ops[op].first_variable;
       for (std::size_t i = 0; i < ops[op].mutates; ++i) write(op, first + i);
@@ -51,6 +52,7 @@ class GraphBuilder {
     graph->ends = NumberLists(ops_.size(), ends_);
     graph->uses = std::move(uses_);
     graph->blockers = std::move(blockers_);
+    graph->waits = std::move(waits_);
     graph->numbers = std::move(numbers_);
     graph->distinct = variables_.size();
     return graph;
@@ -73,6 +75,7 @@ class GraphBuilder {
   void wait_for_use(std::uint32_t op, std::uint32_t use) {
     starts_.emplace_back(use, op);
     ++blockers_[op];
+    ++waits_[op];
   }
   void end_with(std::uint32_t op, std::uint32_t use) {
     ends_.emplace_back(op, use);
@@ -88,6 +91,7 @@ class GraphBuilder {
   void write(std::uint32_t op, std::size_t at) {
     Variable& variable = variables_[numbers_[at]];
     if (op == variable.first_write) {
+      if (variable.use != kNone) uses_[variable.use].is_inner = true;
       variable.use = begin_use(at);
       wait_for_use(op, variable.use);
     } else if (variable.reads.empty()) {
@@ -122,6 +126,7 @@ class GraphBuilder {
   std::vector<Variable> variables_;
   std::vector<RecordedGraph::Use> uses_;
   std::vector<std::uint32_t> blockers_;
+  std::vector<std::uint32_t> waits_;
   std::vector<NumberLists::Pair> starts_;
   std::vector<NumberLists::Pair> followers_;
   std::vector<NumberLists::Pair> ends_;

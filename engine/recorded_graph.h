@@ -48,6 +48,7 @@ struct RecordedGraph {
     std::uint32_t last = 0;    ///< operation that ends it, or one of those that do
     std::uint32_t ends = 0;    ///< operations with which it ends
     std::uint32_t writes = 0;  ///< 0: it only reads
+    bool is_inner = false;     ///< who waits for its end waits for that of another use, too
   };
 
   /// Null if it would not be worth it: a use costs the engine as much as an operation.
@@ -59,6 +60,7 @@ struct RecordedGraph {
   NumberLists followers;                ///< of an operation: those that wait for it
   NumberLists ends;                     ///< of an operation: the uses that end with it, or others
   std::vector<std::uint32_t> blockers;  ///< of an operation: uses and operations that it waits for
+  std::vector<std::uint32_t> waits;     ///< of these, the uses
   std::vector<std::uint32_t> numbers;   ///< of the program's variables: equal ones have the same
   std::size_t distinct = 0;
 };

@@ -129,7 +129,10 @@ std::uint64_t ThreadedEngine::submit_block(ProgramRun& run) {
     for (;;) {
       switch (ledger_.push_some(block, ready.list)) {
         case Ledger::Pushed::kAll:
-          graph.release();  // NOLINT(bugprone-unused-return-value): who ends it deletes it
+          dispatch_to_workers(ready.list);
+          if (graph != nullptr && !graph->end_push()) {
+            graph.release();  // NOLINT(bugprone-unused-return-value): who ends it deletes it
+          }
           return block.first;
         case Ledger::Pushed::kSome:
           dispatch_to_workers(ready.list);

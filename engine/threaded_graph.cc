@@ -1,5 +1,6 @@
 // How a ThreadedEngine runs the operations of a recording whose graph is known.
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <string>
@@ -61,6 +62,21 @@ Outcome ThreadedEngine::fail(GraphRun& run, std::uint32_t i, std::exception_ptr 
   errors_.add(failure);
   run.carry(i, failure);
   return Outcome::kFailed;
+}
+
+bool ThreadedEngine::post_recorded(const GraphRun& run, Mailbox& mailbox, ReadyList& uses) {
+  ReadyList ready;
+  Awaited awaited = Awaited::kNo;
+  while (Operation* const use = uses.pop()) {
+    const bool is_inner = run.graph().uses[use->use.number].is_inner;
+    const Awaited how = ledger_.post_use(mailbox, *use, ready);
+    if (!is_inner) awaited = std::max(awaited, how);
+  }
+  // What else waits for them goes after the run, and nobody else could run it meanwhile.
+  const bool may_wait = awaited == Awaited::kYes && is_only_queue();
+  if (awaited != Awaited::kNo && !may_wait) ledger_.collect(ready);
+  dispatch(ready);
+  return may_wait;
 }
 
 bool ThreadedEngine::end_recorded(GraphRun& run, std::uint32_t i, GraphRun::Step& step) {

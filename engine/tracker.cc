@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/fetch_ahead.h"
+#include "engine/graph_run.h"
 
 namespace heddle::detail {
 namespace {
@@ -210,6 +211,7 @@ void Tracker::unblock(Operation& op, ReadyList& ready) const {
   if (--op.blockers != 0) return;
   if (ready.empty()) fetch_to_run(op);  // mostly it runs next, here
   if (has_failed()) op.meet(inherited(op));
+  if (op.kind() == Submission::Kind::kUse) op.use.run->expect_grant();
   ready.push(op);
 }
 

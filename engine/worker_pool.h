@@ -113,7 +113,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
 
  private:
   static constexpr std::size_t kMaxOpenRuns = 32;
-  /// Operations of a run that a worker executes between two looks at other runs.
+  /// Operations of a run that a worker executes between two looks at what else is waiting.
   static constexpr std::uint32_t kLookEvery = 16;
   struct StreamItem;
   /// What a guest has asked for.
@@ -124,7 +124,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyNode* run_operation(Worker& me, Operation& op);
   ReadyNode* run_recorded(Worker& me, GraphItem& item);
   /// After operation `op` of the item's run.
-  void end_uses(GraphItem& item, std::uint32_t op, GraphRun::Step& step);
+  void end_uses(Worker& me, GraphItem& item, std::uint32_t op, GraphRun::Step& step);
   /// False if nothing of its run is ready; then it may be gone.
   static bool stays(GraphItem& item);
   void run_work(StreamItem& item);

@@ -22,10 +22,11 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
     const std::uint32_t ended = item.op;
     GraphRun::Step step = run.end(item, outcome);
     if (step.wants_help) help();
-    if (!step.ended.empty()) end_uses(item, ended, step);
+    if (step.in_order || !step.ended.empty()) end_uses(me, item, ended, step);
     if (item.op == GraphItem::kNone && !stays(item)) return nullptr;
-    if (engine_.ledger().limit().has_line()) engine_.collect();
-    const bool looks = open_count_.load(std::memory_order_relaxed) > 1 && me.ran % kLookEvery == 0;
+    const bool is_turn = me.ran % kLookEvery == 0;
+    if (engine_.ledger().limit().has_line() && (is_turn || !is_fine_.load())) engine_.collect();
+    const bool looks = open_count_.load(std::memory_order_relaxed) > 1 && is_turn;
     const bool has_batch = me.next != me.count;
     if (!looks && !has_batch && !seems_to_have_work()) continue;
     run.put_off(item);
@@ -33,8 +34,14 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
   }
 }
 
-void WorkerPool::end_uses(GraphItem& item, std::uint32_t op, GraphRun::Step& step) {
+void WorkerPool::end_uses(Worker& me, GraphItem& item, std::uint32_t op, GraphRun::Step& step) {
   GraphRun& run = *item.run;
+  if (step.in_order && item.op != GraphItem::kNone) {
+    const bool defers = !step.ended.empty() && engine_.post_recorded(run, me.mailbox, step.ended);
+    if (defers && deferred_since_.load() == 0) deferred_since_.store(now_ns());
+    return;
+  }
+  // In order the next operation may wait for what is posted.
   if (engine_.end_recorded(run, op, step)) {
     close(run);
     run.end_run();

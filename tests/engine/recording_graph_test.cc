@@ -1,4 +1,5 @@
 #include <numeric>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -122,6 +123,28 @@ TEST_CASE("one worker runs what is ready in a run in push order") {
   std::vector<int> expected(kOperations);
   std::iota(expected.begin(), expected.end(), 0);
   CHECK(log.entries() == expected);
+}
+
+TEST_CASE("what others hold in a run keeps its only worker from nothing else in it") {
+  Engine engine(workers(1));
+  const Var x = engine.new_variable("x");
+  const Var y = engine.new_variable("y");
+  for (const int before : {0, 1, 50}) {
+    for (int run = 0; run < 20; ++run) {
+      Counter done;
+      Log<std::string> log;
+      const Recording recording = engine.record([&] {
+        for (int i = 0; i < before; ++i) engine.push([] {}, {}, {y});
+        engine.push([&log] { log.add("held"); }, {x}, {});
+        engine.push([&] { log.add("free"), done.add(); }, {}, {y});
+        engine.push([&log] { log.add("last"); }, {}, {x, y});
+      });
+      engine.push([&done] { done.wait_for(1); }, {}, {x}, {.lane = Lane::kCopyIn});
+      recording.run();
+      engine.wait_for_all();
+      CHECK(log.entries() == std::vector<std::string>{"free", "held", "last"});
+    }
+  }
 }
 
 TEST_CASE("an operation of higher priority goes before the rest of a run") {

@@ -176,7 +176,7 @@ TEST_CASE("ledger: the orders on which this depends are found if they are weaker
   // Who posts reads whether somebody waits, and who waits says so before it looks.
   require_vital_found<Waiting<1>>(
       "engine/ledger.cc", 5'000,
-      {"post: load seq_cst -> acquire", "post: load seq_cst -> relaxed"});
+      {"post_use: load seq_cst -> acquire", "post_use: load seq_cst -> relaxed"});
   require_weaker_found<Waiting<1>>("engine/tracker.cc", 5'000);
   require_vital_found<Blocking>(
       "engine/pending_limit.cc", 5'000,

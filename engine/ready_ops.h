@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/ready_set.h"
+#include "engine/recorded_graph.h"
+
+namespace heddle::detail {
+
+/// Which operations of a run of a recording are ready, that is, wait neither for a use that has not
+/// been granted nor for an operation that has not ended.
+///
+/// Where only one worker runs them, and so one operation at a time is taken, the first that has not
+/// ended waits for no operation, and goes before all others if the uses that it waits for are
+/// granted. So as long as they are nothing needs to be known about the others: in_order_. That ends
+/// for the run with the first operation whose use is still to be granted after the push.
+///
+/// Thread safety: guarded by its owner's lock.
+///
+/// Invariants:
+///  - In order, all operations before next_ have ended, and the only one that may be taken is
+///    next_; blockers_[i] counts the uses that operation i still waits for, and ready_ is empty.
+///  - Otherwise blockers_[i] counts the uses and the operations that operation i still waits for,
+///    and ready_ holds those with none that are not taken.
+class ReadyOps {
+ public:
+  static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
+
+  /// `graph` outlives it.
+  ReadyOps(const RecordedGraph& graph, bool one_at_a_time);
+
+  void grant(std::uint32_t use) {
+    for (const std::uint32_t op : graph_.starts[use]) {
+      if (--blockers_[op] == 0 && !in_order_) ready_.insert(op);
+    }
+  }
+  /// The last use has been pushed. Until then an operation is not worth to run ahead of those
+  /// before it, as what these wait for comes at once.
+  void end_push() { is_pushed_ = true; }
+
+  bool empty() const {
+    if (!in_order_) return ready_.empty();
+    return is_taken_ || next_ == blockers_.size() || blockers_[next_] != 0;
+  }
+  /// The smallest one that is ready and not taken; there is one.
+  std::uint32_t first() { return in_order_ ? next_ : static_cast<std::uint32_t>(ready_.first()); }
+  /// Probably the one that goes after `taken`, or kNone.
+  std::uint32_t next_after(std::uint32_t taken) {
+    if (in_order_) return std::size_t{taken} + 1 < blockers_.size() ? taken + 1 : kNone;
+    return ready_.empty() ? kNone : first();
+  }
+  /// Takes the smallest one, if that is smaller than `taken`, which is given back, or is kNone.
+  void take_first(std::uint32_t& taken) {
+    if (empty()) return;
+    if (in_order_) {
+      is_taken_ = true;
+      taken = next_;
+      return;
+    }
+    if (taken != kNone) ready_.insert(taken);
+    taken = static_cast<std::uint32_t>(ready_.pop());
+  }
+  /// `op`, which was taken, has ended. Returns one that is ready by that, and taken now, or kNone.
+  std::uint32_t end(std::uint32_t op) {
+    if (!in_order_) return end_out_of_order(op);
+    ++next_;
+    is_taken_ = false;
+    return kNone;
+  }
+  bool in_order() const { return in_order_; }
+  /// Leaves the order if that keeps others waiting: all uses that have ended are ended.
+  void keep_going() {
+    const bool is_kept = !is_taken_ && next_ != blockers_.size() && blockers_[next_] != 0;
+    if (in_order_ && is_pushed_ && is_kept) leave_order();
+  }
+
+ private:
+  std::uint32_t end_out_of_order(std::uint32_t op);
+  void leave_order();
+
+  const RecordedGraph& graph_;
+  bool in_order_;
+  bool is_pushed_ = false;
+  bool is_taken_ = false;   ///< in order: next_
+  std::uint32_t next_ = 0;  ///< in order: the first that has not ended
+  std::vector<std::uint32_t> blockers_;
+  ReadySet ready_;
+};
+
+}  // namespace heddle::detail
