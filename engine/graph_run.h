@@ -129,7 +129,9 @@ class GraphRun {
 
   // For the ledger, under its lock.
   /// grant() will be called for another use.
-  void expect_grant() { grants_.store(grants_.load(std::memory_order_relaxed) + 1); }
+  void expect_grant() {
+    grants_.store(grants_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   std::size_t uses_in_ledger = 0;  ///< that have not ended there
   std::size_t given_back = 0;      ///< places
 
@@ -138,7 +140,9 @@ class GraphRun {
   /// A worker has nothing to do: goes out of order if the next operation does not become ready at
   /// once.
   void keep_going() {
-    if (used_items_ == 0 && granted_ != 0 && granted_ == grants_.load()) ready_.keep_going();
+    // Who grants has counted what it expected before, so this misses none of granted_.
+    const bool has_all = granted_ == grants_.load(std::memory_order_relaxed);
+    if (used_items_ == 0 && granted_ != 0 && has_all) ready_.keep_going();
   }
   /// An item to submit if something is ready and none is used, or null.
   GraphItem* item_for_ready() { return !ready_.empty() && used_items_ == 0 ? use_item() : nullptr; }
