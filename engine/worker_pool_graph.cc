@@ -22,7 +22,9 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
     const std::uint32_t ended = item.op;
     GraphRun::Step step = run.end(item, outcome);
     if (step.wants_help) help();
-    if (step.in_order || !step.ended.empty()) end_uses(me, item, ended, step);
+    // In order the next operation may wait for what is posted.
+    const bool is_held = step.in_order && item.op == GraphItem::kNone;
+    if (is_held || !step.ended.empty()) end_uses(me, item, ended, step);
     if (item.op == GraphItem::kNone && !stays(item)) return nullptr;
     const bool is_turn = me.ran % kLookEvery == 0;
     if (engine_.ledger().limit().has_line() && (is_turn || !is_fine_.load())) engine_.collect();
@@ -37,11 +39,10 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
 void WorkerPool::end_uses(Worker& me, GraphItem& item, std::uint32_t op, GraphRun::Step& step) {
   GraphRun& run = *item.run;
   if (step.in_order && item.op != GraphItem::kNone) {
-    const bool defers = !step.ended.empty() && engine_.post_recorded(run, me.mailbox, step.ended);
+    const bool defers = engine_.post_recorded(run, me.mailbox, step.ended);
     if (defers && deferred_since_.load() == 0) deferred_since_.store(now_ns());
     return;
   }
-  // In order the next operation may wait for what is posted.
   if (engine_.end_recorded(run, op, step)) {
     close(run);
     run.end_run();
