@@ -100,15 +100,19 @@ void GraphRun::grant(Operation& op) {
     }
     ready_.grant(op.use.number);
     ++granted_;
-    if (pool.seems_idle()) keep_going();
+    keep_going_if_first();
     item = item_for_ready();
     wants_help = item == nullptr && !ready_.empty() && pool.lacks_searcher();
   }
   if (item != nullptr) {
-    pool.submit(*item);
+    pool.submit_one(*item);
   } else if (wants_help) {
     pool.help();
   }
+}
+
+void GraphRun::keep_going_if_first() {
+  if (ready_.in_order() && !pool_.is_at_run_before(first_place())) keep_going();
 }
 
 bool GraphRun::end_push() {
@@ -119,10 +123,10 @@ bool GraphRun::end_push() {
     is_pushing_ = false;
     ready_.end_push();
     if (is_over_ && used_items_ == 0) return true;
-    if (pool.seems_idle()) keep_going();
+    keep_going_if_first();
     item = item_for_ready();
   }
-  if (item != nullptr) pool.submit(*item);
+  if (item != nullptr) pool.submit_one(*item);
   return false;
 }
 
@@ -192,13 +196,9 @@ void GraphRun::carry(std::uint32_t i, const FailurePtr& failure) {
 
 GraphItem* GraphRun::join(const ReadyPlace& other) {
   const std::lock_guard lock(lock_);
-  if (other.node == nullptr) keep_going();
-  if (ready_.empty()) return nullptr;
-  const ReadyPlace mine = {
-      .sequence = sequence(ready_.first()),
-      .priority = items_.front().priority(),
-  };
-  return other.node == nullptr || goes_before(mine, other) ? use_item() : nullptr;
+  const auto is_first = [&] { return other.node == nullptr || goes_before(first_place(), other); };
+  if (ready_.in_order() && is_first()) keep_going();
+  return !ready_.empty() && is_first() ? use_item() : nullptr;
 }
 
 bool GraphRun::is_ready() {

@@ -37,9 +37,10 @@ struct GraphItem : ReadyNode {
 ///  - While something is ready an item is used: it is in the pool's hands, or its worker comes back
 ///    for more. Who makes something ready looks, before it gives the lock back, whether a worker
 ///    sleeps; who goes to sleep says so and then asks is_ready(): one sees the other.
-///  - So it is with what would be ready out of order, too: who has nothing else to do, or makes
-///    such a thing ready while a worker has nothing to do, gives up the order, unless a grant is on
-///    its way to here; then who brings the last one of these looks again.
+///  - What would be ready out of order is so, too, as who grants a use gives up the order, unless
+///    the next operation is ready, or a grant is on its way to here: then who brings the last one
+///    of these looks again. Or unless the only worker is at a run that goes first: it looks here
+///    afterwards, under the lock, and so does who goes to sleep.
 ///  - What an operation leaves in poison_ for a variable belongs to the operations of that variable
 ///    in turn, as the variable itself does.
 ///  - It lives until its last use has ended in the ledger, no item is used, and its pusher has said
@@ -137,13 +138,18 @@ class GraphRun {
 
  private:
   GraphItem* use_item();
-  /// A worker has nothing to do: goes out of order if the next operation does not become ready at
-  /// once.
+  /// Where the first operation stands that is ready; in order, that may become ready.
+  ReadyPlace first_place() {
+    return {.sequence = sequence(ready_.first()), .priority = items_.front().priority()};
+  }
+  /// Goes out of order if the next operation does not become ready at once.
   void keep_going() {
     // Who grants has counted what it expected before, so this misses none of granted_.
     const bool has_all = granted_ == grants_.load(std::memory_order_relaxed);
     if (used_items_ == 0 && granted_ != 0 && has_all) ready_.keep_going();
   }
+  /// The same, unless the worker is at a run that goes first: it looks here after that.
+  void keep_going_if_first();
   /// An item to submit if something is ready and none is used, or null.
   GraphItem* item_for_ready() { return !ready_.empty() && used_items_ == 0 ? use_item() : nullptr; }
   /// Lets come what `item` needs, to end, and to run what probably goes next.

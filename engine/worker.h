@@ -35,8 +35,11 @@ struct alignas(64) Worker {
   std::uint32_t ran = 0;     ///< operations, since a nap
   std::int64_t measured_at = 0;
   base::Atomic<int> cpu{-1};  ///< that it is on, as of when it found work; -1 while it has none
-  std::uint64_t takes = 0;    ///< taken_by_others() at its last look
-  Mailbox& mailbox;           ///< for the operations that it ends
+  /// First operation of the run that it is at, 0: it is at none; and that one's priority.
+  base::Atomic<std::uint64_t> run_sequence{0};
+  base::Atomic<int> run_priority{0};
+  std::uint64_t takes = 0;  ///< taken_by_others() at its last look
+  Mailbox& mailbox;         ///< for the operations that it ends
   base::Thread thread;
 };
 

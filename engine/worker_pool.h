@@ -73,6 +73,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   void submit(ReadyList operations) override;
+  void submit_one(ReadyNode& node) { put(node); }
   void raise(Operation& operation, int from, int to) override;
   void execute(const device::Work& work) override;
 
@@ -83,9 +84,10 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   /// Every look for work goes through all that are open.
   bool may_open() const { return open_count_.load(std::memory_order_relaxed) < kMaxOpenRuns; }
   void close(GraphRun& run);
-  void submit(GraphItem& item) { put(item); }
   /// True if a worker sleeps and none searches, so that help() must be called.
   bool lacks_searcher() const { return sleeping_.load() != 0 && searching_.load() == 0; }
+  /// True if the first worker is at a run that goes before `place`, and looks at others after it.
+  bool is_at_run_before(const ReadyPlace& place) const;
   void help();
 
   // For a thread that runs operations instead of a worker: a Guest.
@@ -104,7 +106,6 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool has_granted() const { return asked_.load() == Asked::kGranted; }
   void take_granted();
   void withdraw();
-  void submit_one(Operation& operation) { put(operation); }
   /// As has_work(), but may miss what is being put.
   bool seems_to_have_work() const { return has_queue_.load() || !inbox_.looks_empty(); }
 
@@ -123,7 +124,6 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   // These return the node that runs next, or null.
   ReadyNode* run_operation(Worker& me, Operation& op);
   ReadyNode* run_recorded(Worker& me, GraphItem& item);
-  /// After operation `op` of the item's run.
   void end_uses(Worker& me, GraphItem& item, std::uint32_t op, GraphRun::Step& step);
   /// False if nothing of its run is ready; then it may be gone.
   static bool stays(GraphItem& item);

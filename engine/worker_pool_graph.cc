@@ -9,9 +9,28 @@
 // How workers take part in the runs of recordings.
 
 namespace heddle::detail {
+namespace {
+
+/// As long as it lives others can see what run a worker is at.
+class AtRun {
+ public:
+  AtRun(Worker& worker, const GraphRun& run, int priority) : worker_(worker) {
+    worker_.run_priority.store(priority, std::memory_order_relaxed);
+    worker_.run_sequence.store(run.sequence(0), std::memory_order_relaxed);
+  }
+  ~AtRun() { worker_.run_sequence.store(0, std::memory_order_relaxed); }
+  AtRun(const AtRun&) = delete;
+  AtRun& operator=(const AtRun&) = delete;
+
+ private:
+  Worker& worker_;
+};
+
+}  // namespace
 
 ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
   GraphRun& run = *item.run;
+  const AtRun at_run(me, run, item.priority());
   run.choose(item);  // others may have become ready while it was in a queue
   for (;;) {
     collect_overdue();
@@ -68,6 +87,14 @@ void WorkerPool::close(GraphRun& run) {
   const std::lock_guard lock(mutex_);
   std::erase(open_runs_, &run);
   open_count_.store(open_runs_.size(), std::memory_order_relaxed);
+}
+
+bool WorkerPool::is_at_run_before(const ReadyPlace& place) const {
+  const Worker& worker = *workers_.front();
+  const std::uint64_t sequence = worker.run_sequence.load(std::memory_order_relaxed);
+  const int priority = worker.run_priority.load(std::memory_order_relaxed);
+  return sequence != 0 &&
+         goes_before(ReadyPlace{.sequence = sequence, .priority = priority}, place);
 }
 
 void WorkerPool::help() {

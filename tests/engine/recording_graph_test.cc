@@ -147,6 +147,34 @@ TEST_CASE("what others hold in a run keeps its only worker from nothing else in 
   }
 }
 
+TEST_CASE("what others hold in a run keeps nothing else in it behind what was pushed later") {
+  Engine engine(workers(1));
+  const Var x = engine.new_variable("x");
+  const Var y = engine.new_variable("y");
+  const Var z = engine.new_variable("z");
+  for (const bool after_a_run : {false, true}) {
+    Counter done;
+    Gate gate;
+    Log<std::string> log;
+    const Recording before = engine.record([&] { engine.push([&gate] { gate.wait(); }, {}, {y}); });
+    const Recording recording = engine.record([&] {
+      engine.push([] {}, {}, {x});
+      engine.push([&] { log.add("earlier"), done.add(); }, {}, {y});
+    });
+    engine.push([&done] { done.wait_for(1); }, {}, {x}, {.lane = Lane::kCopyIn});
+    if (after_a_run) {
+      before.run();
+    } else {
+      engine.push([&gate] { gate.wait(); }, {}, {y});
+    }
+    recording.run();
+    engine.push([&log] { log.add("later"); }, {}, {z});
+    gate.open();
+    engine.wait_for_all();
+    CHECK(log.entries() == std::vector<std::string>{"earlier", "later"});
+  }
+}
+
 TEST_CASE("an operation of higher priority goes before the rest of a run") {
   Engine engine(workers(1));
   const Var x = engine.new_variable("x");
