@@ -197,7 +197,8 @@ void GraphRun::carry(std::uint32_t i, const FailurePtr& failure) {
 GraphItem* GraphRun::join(const ReadyPlace& other) {
   const std::lock_guard lock(lock_);
   const auto is_first = [&] { return other.node == nullptr || goes_before(first_place(), other); };
-  if (ready_.in_order() && is_first()) keep_going();
+  // Before its first grant it has no sequence numbers, either.
+  if (granted_ != 0 && ready_.in_order() && is_first()) keep_going();
   return !ready_.empty() && is_first() ? use_item() : nullptr;
 }
 
