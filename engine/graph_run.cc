@@ -8,11 +8,12 @@
 
 namespace heddle::detail {
 
-GraphRun::GraphRun(ProgramRun& run, WorkerPool& pool)
+GraphRun::GraphRun(ProgramRun& run, WorkerPool& pool, bool is_alone)
     : size_(run.size()),
       program_(run.program()),
       graph_(*run.graph()),
       pool_(pool),
+      is_alone_(is_alone),
       reserved_(run.reserved()),
       uses_(graph_.uses.size()),
       poison_(graph_.distinct),

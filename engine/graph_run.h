@@ -48,7 +48,7 @@ struct GraphItem : ReadyNode {
 class GraphRun {
  public:
   /// Takes the run's reservations, and holds the program.
-  GraphRun(ProgramRun& run, WorkerPool& pool);
+  GraphRun(ProgramRun& run, WorkerPool& pool, bool is_alone);
   ~GraphRun();
   GraphRun(const GraphRun&) = delete;
   GraphRun& operator=(const GraphRun&) = delete;
@@ -62,6 +62,8 @@ class GraphRun {
   std::uint64_t generation() const { return generation_; }
   std::size_t size() const { return size_; }
   WorkerPool& pool() const { return pool_; }
+  /// When it was made nothing had been pushed to another queue than its own.
+  bool is_alone() const { return is_alone_; }
   const RecordedOp& op(std::uint32_t i) const { return program_.op(i); }
   std::uint64_t sequence(std::uint32_t i) const { return first_ + i; }
 
@@ -159,6 +161,7 @@ class GraphRun {
   RecordedProgram& program_;
   const RecordedGraph& graph_;
   WorkerPool& pool_;
+  const bool is_alone_;
   bool holds_program_ = true;
   const std::vector<Reserved> reserved_;
   std::uint64_t first_ = 0;

@@ -15,7 +15,7 @@ namespace heddle::detail {
 /// Where only one worker runs them, and so one operation at a time is taken, the first that has not
 /// ended waits for no operation, and goes before all others if the uses that it waits for are
 /// granted. So as long as they are nothing needs to be known about the others: in_order_. That ends
-/// for the run with the first operation whose use is still to be granted after the push.
+/// for the run with keep_going(), if the first operation waits for a use after the push.
 ///
 /// Thread safety: guarded by its owner's lock.
 ///

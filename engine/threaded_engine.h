@@ -65,9 +65,8 @@ class ThreadedEngine final : public EngineCore {
   /// After GraphRun::end(): ends the uses that have ended with operation `i`. True if the run has
   /// ended with them.
   bool end_recorded(GraphRun& run, std::uint32_t i, GraphRun::Step& step);
-  /// Uses of a run whose only worker goes on with it have ended. True if they may be taken note of
-  /// a little later.
-  bool post_recorded(const GraphRun& run, Mailbox& mailbox, ReadyList& uses);
+  /// Uses of a run whose only worker goes on with it have ended.
+  void post_recorded(const GraphRun& run, Mailbox& mailbox, ReadyList& uses);
   /// Gives every operation of `ready` to its queue.
   void dispatch(ReadyList& ready);
   /// Gives those that workers run to their queues, and leaves the others in `ready`. Runs nothing.

@@ -1,6 +1,5 @@
 // How a ThreadedEngine runs the operations of a recording whose graph is known.
 
-#include <algorithm>
 #include <memory>
 #include <new>
 #include <string>
@@ -17,7 +16,7 @@ std::unique_ptr<GraphRun> ThreadedEngine::graph_of(ProgramRun& run) const {
   if (run.graph() == nullptr || modes_.load(std::memory_order_relaxed) != 0) return nullptr;
   auto& pool = static_cast<WorkerPool&>(*run.route(0).queue);
   if (!pool.may_open()) return nullptr;
-  return std::make_unique<GraphRun>(run, pool);
+  return std::make_unique<GraphRun>(run, pool, is_only_queue());
 }
 
 Outcome ThreadedEngine::execute_recorded(GraphRun& run, std::uint32_t i) {
@@ -64,19 +63,16 @@ Outcome ThreadedEngine::fail(GraphRun& run, std::uint32_t i, std::exception_ptr 
   return Outcome::kFailed;
 }
 
-bool ThreadedEngine::post_recorded(const GraphRun& run, Mailbox& mailbox, ReadyList& uses) {
+void ThreadedEngine::post_recorded(const GraphRun& run, Mailbox& mailbox, ReadyList& uses) {
   ReadyList ready;
-  Awaited awaited = Awaited::kNo;
+  bool is_awaited = false;
   while (Operation* const use = uses.pop()) {
     const bool is_inner = run.graph().uses[use->use.number].is_inner;
     const Awaited how = ledger_.post_use(mailbox, *use, ready);
-    if (!is_inner) awaited = std::max(awaited, how);
+    is_awaited = is_awaited || (!is_inner && how > Awaited::kByNext);
   }
-  // What else waits for them goes after the run, and nobody else could run it meanwhile.
-  const bool may_wait = awaited == Awaited::kYes && is_only_queue();
-  if (awaited != Awaited::kNo && !may_wait) ledger_.collect(ready);
+  if (is_awaited) ledger_.collect(ready);
   dispatch(ready);
-  return may_wait;
 }
 
 bool ThreadedEngine::end_recorded(GraphRun& run, std::uint32_t i, GraphRun::Step& step) {

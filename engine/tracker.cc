@@ -50,6 +50,8 @@ class Placing {
         priority_(op.priority()),
         is_far_(op.is(Operation::kManyAccesses)),
         follows_issued_(op.is(Operation::kFollowsIssued)),
+        how_(op.kind() == Submission::Kind::kUse && op.use.run->is_alone() ? Awaited::kByNext
+                                                                           : Awaited::kYes),
         next_(is_far_ ? op.extras->accesses.get() : op.inline_accesses.data()) {}
 
   void add_read(VarState& var) {
@@ -101,13 +103,14 @@ class Placing {
     ++blockers_;
     const bool outranks = priority_ > earlier.priority();
     outranks_ |= outranks;
-    has_marked_ |= mark_awaited(earlier, outranks ? Awaited::kUrgently : Awaited::kYes);
+    has_marked_ |= mark_awaited(earlier, outranks ? Awaited::kUrgently : how_);
   }
 
   Operation& op_;
   const int priority_;
   const bool is_far_;
   const bool follows_issued_;
+  const Awaited how_;        ///< what it waits for is awaited by it
   bool has_marked_ = false;  ///< some operation has become awaited
   bool outranks_ = false;
   std::uint32_t count_ = 0;

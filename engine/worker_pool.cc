@@ -235,11 +235,11 @@ bool WorkerPool::may_defer(const Worker& me) {
 void WorkerPool::end(Worker& me, Operation& op, ReadyList& ready) {
   Ledger& ledger = engine_.ledger();
   const Awaited known = op.awaited.load(std::memory_order_relaxed);
-  const bool at_once = known == Awaited::kUrgently || (known == Awaited::kYes && !could_defer(me));
+  const bool at_once = known == Awaited::kUrgently || (known != Awaited::kNo && !could_defer(me));
   if (at_once && ledger.try_end(op, ready)) return;
   const Awaited awaited = ledger.post(me.mailbox, op, ready);
   if (awaited == Awaited::kNo) return;
-  if (awaited == Awaited::kYes && may_defer(me)) return;
+  if (awaited != Awaited::kUrgently && may_defer(me)) return;
   ledger.collect_or_leave(ready, [this](ReadyList& list) { engine_.dispatch_to_workers(list); });
 }
 

@@ -55,11 +55,11 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
   }
 }
 
+/// After operation `op` of the item's run.
 void WorkerPool::end_uses(Worker& me, GraphItem& item, std::uint32_t op, GraphRun::Step& step) {
   GraphRun& run = *item.run;
   if (step.in_order && item.op != GraphItem::kNone) {
-    const bool defers = engine_.post_recorded(run, me.mailbox, step.ended);
-    if (defers && deferred_since_.load() == 0) deferred_since_.store(now_ns());
+    engine_.post_recorded(run, me.mailbox, step.ended);
     return;
   }
   if (engine_.end_recorded(run, op, step)) {

@@ -175,6 +175,32 @@ TEST_CASE("what others hold in a run keeps nothing else in it behind what was pu
   }
 }
 
+TEST_CASE("what waits for a part of a run and needs no worker goes on beside the rest of it") {
+  Engine engine(workers(1));
+  const Var x = engine.new_variable("x");
+  const Var y = engine.new_variable("y");
+  Gate gate;
+  Gate pushed;
+  const Recording recording = engine.record([&] {
+    engine.push([&pushed] { pushed.wait(); }, {}, {x});
+    engine.push([&gate] { gate.wait(); }, {}, {y});
+  });
+  SECTION("a wait for a variable whose error is cleared") {
+    recording.run();
+    engine.clear_error(x);
+    pushed.open();
+    engine.wait_for_var(x);
+    gate.open();
+  }
+  SECTION("what is called with the end of a variable") {
+    recording.run();
+    engine.delete_variable(x, [&gate] { gate.open(); }, {.brief = true});
+    pushed.open();
+  }
+  engine.wait_for_all();
+  CHECK(engine.version(y) == 1);
+}
+
 TEST_CASE("an operation of higher priority goes before the rest of a run") {
   Engine engine(workers(1));
   const Var x = engine.new_variable("x");
