@@ -7,7 +7,13 @@ namespace heddle::detail {
 
 // What ends an operation mostly waits for memory: for lines that another core has written, each of
 // which says where the next one is. These let several of them come at once. The caller holds the
-// ledger's lock.
+// ledger's lock, but for what is said.
+
+/// What is read first of an operation that is about to end. Needs no lock.
+inline void fetch_to_end(const Operation& op) {
+  base::prefetch_lines(&op, Operation::kFirstLine, Operation::kFirstLine);
+  base::prefetch_lines(&op, Operation::kAccessLine, Operation::kAccessLine);
+}
 
 /// The variables of an operation that is about to end, and what stands beside its accesses.
 inline void fetch_neighbours(const Operation& op) {

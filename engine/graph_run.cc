@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "engine/fetch_ahead.h"
 #include "engine/worker_pool.h"
 
 namespace heddle::detail {
@@ -68,10 +69,7 @@ void GraphRun::fetch_ahead(const GraphItem& item) {
   if (item.op == GraphItem::kNone) return;
   const std::uint32_t next = ready_.next_after(item.op);
   if (next != ReadyOps::kNone) program_.fetch_ahead(next);
-  for (const std::uint32_t use : graph_.ends[item.op]) {
-    base::prefetch_lines(uses_[use], Operation::kFirstLine, Operation::kFirstLine);
-    base::prefetch_lines(uses_[use], Operation::kAccessLine, Operation::kAccessLine);
-  }
+  for (const std::uint32_t use : graph_.ends[item.op]) fetch_to_end(*uses_[use]);
 }
 
 GraphItem* GraphRun::use_item() {
@@ -121,7 +119,6 @@ bool GraphRun::end_push() {
   WorkerPool& pool = pool_;  // as for grant()
   {
     const std::lock_guard lock(lock_);
-    is_pushing_ = false;
     ready_.end_push();
     if (is_over_ && used_items_ == 0) return true;
     keep_going_if_first();
@@ -173,7 +170,7 @@ GraphRun::Left GraphRun::leave(GraphItem& item) {
   if (item.op != GraphItem::kNone) return Left::kNot;
   item.is_used = item.is_running = false;
   --used_items_;
-  return is_over_ && used_items_ == 0 && !is_pushing_ ? Left::kLast : Left::kLeft;
+  return is_over_ && used_items_ == 0 && ready_.is_pushed() ? Left::kLast : Left::kLeft;
 }
 
 FailurePtr GraphRun::inherited(std::uint32_t i) const {

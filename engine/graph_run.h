@@ -173,7 +173,6 @@ class GraphRun {
 
   alignas(64) base::SpinLock lock_;  ///< guards what follows
   bool is_over_ = false;
-  bool is_pushing_ = true;
   std::uint32_t granted_ = 0;  ///< uses
   std::size_t used_items_ = 0;
   std::size_t uses_left_;

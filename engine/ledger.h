@@ -41,8 +41,7 @@ struct Block;
 ///    the worker that posted it goes on only after it has taken note, or only for a moment, when
 ///    every worker is busy (see WorkerPool): who begins to wait for an operation marks it as
 ///    awaited (or announces a generation, or stands in the line of blocked pushers) and then looks
-///    into the mailboxes; who posts looks for such a mark afterwards: one sees the other (see
-///    Mailbox).
+///    into the mailboxes; who posts looks for such a mark afterwards, so one sees the other.
 ///  - A worker looks into its mailbox before it sleeps, and before it runs what an announced
 ///    generation does not cover, so nothing stays posted longer than other operations of the
 ///    same wait take.

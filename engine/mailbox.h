@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 
-#include "engine/base/prefetch.h"
 #include "engine/base/sync.h"
 #include "engine/fetch_ahead.h"
 #include "engine/operation.h"
@@ -46,10 +45,7 @@ class alignas(64) BasicMailbox {
     const auto for_each = [&](auto&& visit) {
       for (std::size_t i = begin; i != end; ++i) visit(*places_[i % kSize]);
     };
-    for_each([](Operation& op) {
-      base::prefetch_to_write(&op);
-      base::prefetch_lines(&op, Operation::kAccessLine, Operation::kAccessLine);
-    });
+    for_each([](Operation& op) { fetch_to_end(op); });
     if (end - begin >= kWorthPrefetching) {
       for_each([](Operation& op) { fetch_neighbours(op); });
       for_each([](Operation& op) { fetch_operations_behind(op); });

@@ -39,6 +39,7 @@ class ReadyOps {
   /// The last use has been pushed. Until then an operation is not worth to run ahead of those
   /// before it, as what these wait for comes at once.
   void end_push() { is_pushed_ = true; }
+  bool is_pushed() const { return is_pushed_; }
 
   bool empty() const {
     if (!in_order_) return ready_.empty();

@@ -124,7 +124,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   // These return the node that runs next, or null.
   ReadyNode* run_operation(Worker& me, Operation& op);
   ReadyNode* run_recorded(Worker& me, GraphItem& item);
-  void end_uses(Worker& me, GraphItem& item, std::uint32_t op, GraphRun::Step& step);
+  void end_uses(GraphItem& item, std::uint32_t op, GraphRun::Step& step);
   /// False if nothing of its run is ready; then it may be gone.
   static bool stays(GraphItem& item);
   void run_work(StreamItem& item);

@@ -41,9 +41,11 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
     const std::uint32_t ended = item.op;
     GraphRun::Step step = run.end(item, outcome);
     if (step.wants_help) help();
-    // In order the next operation may wait for what is posted.
-    const bool is_held = step.in_order && item.op == GraphItem::kNone;
-    if (is_held || !step.ended.empty()) end_uses(me, item, ended, step);
+    if (step.in_order && item.op != GraphItem::kNone) {
+      if (!step.ended.empty()) engine_.post_recorded(run, me.mailbox, step.ended);
+    } else if (step.in_order || !step.ended.empty()) {
+      end_uses(item, ended, step);  // in order the next operation may wait for what is posted
+    }
     if (item.op == GraphItem::kNone && !stays(item)) return nullptr;
     const bool is_turn = me.ran % kLookEvery == 0;
     if (engine_.ledger().limit().has_line() && (is_turn || !is_fine_.load())) engine_.collect();
@@ -56,12 +58,8 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
 }
 
 /// After operation `op` of the item's run.
-void WorkerPool::end_uses(Worker& me, GraphItem& item, std::uint32_t op, GraphRun::Step& step) {
+void WorkerPool::end_uses(GraphItem& item, std::uint32_t op, GraphRun::Step& step) {
   GraphRun& run = *item.run;
-  if (step.in_order && item.op != GraphItem::kNone) {
-    engine_.post_recorded(run, me.mailbox, step.ended);
-    return;
-  }
   if (engine_.end_recorded(run, op, step)) {
     close(run);
     run.end_run();

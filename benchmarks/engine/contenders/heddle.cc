@@ -94,9 +94,9 @@ class Heddle final : public Contender {
     const ::heddle::Recording recording = record(body);
     Gate gate(workers_);
     close(gate);
-    moments.before_pushes();
+    if (moments.before_pushes) moments.before_pushes();
     recording.run();
-    moments.after_pushes();
+    if (moments.after_pushes) moments.after_pushes();
     open_and_wait(gate);
   }
 
