@@ -14,12 +14,14 @@ GraphRun::GraphRun(ProgramRun& run, WorkerPool& pool, bool is_alone)
       program_(run.program()),
       graph_(*run.graph()),
       pool_(pool),
+      is_shared_(pool.size() > 1),
       is_alone_(is_alone),
       reserved_(run.reserved()),
       uses_(graph_.uses.size()),
       poison_(graph_.distinct),
+      keeps_order_(!is_shared_ || program_.is_fine()),
       uses_left_(graph_.uses.size()),
-      ready_(graph_, /*one_at_a_time=*/pool.size() == 1),
+      ready_(graph_, /*one_at_a_time=*/keeps_order_.load()),
       items_(pool.size()) {
   ends_left_.reserve(graph_.uses.size());
   for (const RecordedGraph::Use& use : graph_.uses) ends_left_.push_back(use.ends);
@@ -86,7 +88,7 @@ GraphItem* GraphRun::use_item() {
 
 void GraphRun::grant(Operation& op) {
   GraphItem* item = nullptr;
-  bool wants_help = false;
+  bool helps = false;
   WorkerPool& pool = pool_;  // what follows the lock may be later than the end of the run
   {
     const std::lock_guard lock(lock_);
@@ -101,21 +103,14 @@ void GraphRun::grant(Operation& op) {
     ++granted_;
     keep_going_if_first();
     item = item_for_ready();
-    wants_help = item == nullptr && !ready_.empty() && pool.lacks_searcher();
+    helps = item == nullptr && wants_help();
   }
-  if (item != nullptr) {
-    pool.submit_one(*item);
-  } else if (wants_help) {
-    pool.help();
-  }
-}
-
-void GraphRun::keep_going_if_first() {
-  if (ready_.in_order() && !pool_.is_at_run_before(first_place())) keep_going();
+  submit(pool, item, helps);
 }
 
 bool GraphRun::end_push() {
   GraphItem* item = nullptr;
+  bool helps = false;
   WorkerPool& pool = pool_;  // as for grant()
   {
     const std::lock_guard lock(lock_);
@@ -123,9 +118,44 @@ bool GraphRun::end_push() {
     if (is_over_ && used_items_ == 0) return true;
     keep_going_if_first();
     item = item_for_ready();
+    helps = item == nullptr && wants_help();
   }
-  if (item != nullptr) pool.submit_one(*item);
+  submit(pool, item, helps);
   return false;
+}
+
+void GraphRun::submit(WorkerPool& pool, GraphItem* item, bool helps) {
+  if (item != nullptr) {
+    pool.submit_one(*item);
+  } else if (helps) {
+    pool.help();
+  }
+}
+
+void GraphRun::keep_going() {
+  if (is_shared_) return;
+  // Who grants has counted what it expected before, so this misses none of granted_.
+  const bool has_all = granted_ == grants_.load(std::memory_order_relaxed);
+  if (used_items_ == 0 && granted_ != 0 && has_all) ready_.keep_going();
+  keeps_order_.store(ready_.in_order(), std::memory_order_relaxed);
+}
+
+void GraphRun::keep_going_if_first() {
+  if (ready_.in_order() && !pool_.is_at_run_before(first_place())) keep_going();
+}
+
+bool GraphRun::leave_order() {
+  const std::lock_guard lock(lock_);
+  if (!holds_back()) return false;
+  if (used_items_ != 0) program_.found_slow();
+  ready_.leave_order();
+  keeps_order_.store(false);
+  return true;
+}
+
+bool GraphRun::measured(bool is_fine) {
+  program_.measured(is_fine);
+  return !is_fine && !program_.is_fine() && leave_order();
 }
 
 void GraphRun::choose(GraphItem& item) {
@@ -138,6 +168,10 @@ void GraphRun::put_off(GraphItem& item) {
   const std::lock_guard lock(lock_);
   item.is_running = false;
   item.sequence = sequence(item.op);
+}
+
+bool GraphRun::wants_help() const {
+  return (!ready_.empty() || holds_back()) && pool_.lacks_searcher();
 }
 
 GraphRun::Step GraphRun::end(GraphItem& item, Outcome outcome) {
@@ -159,7 +193,7 @@ GraphRun::Step GraphRun::end(GraphItem& item, Outcome outcome) {
   }
   ready_.take_first(item.op);
   fetch_ahead(item);
-  step.wants_help = !ready_.empty() && pool_.lacks_searcher();
+  step.wants_help = wants_help();
   step.in_order = ready_.in_order();
   return step;
 }
@@ -195,7 +229,6 @@ void GraphRun::carry(std::uint32_t i, const FailurePtr& failure) {
 GraphItem* GraphRun::join(const ReadyPlace& other) {
   const std::lock_guard lock(lock_);
   const auto is_first = [&] { return other.node == nullptr || goes_before(first_place(), other); };
-  // Before its first grant it has no sequence numbers, either.
   if (granted_ != 0 && ready_.in_order() && is_first()) keep_going();
   return !ready_.empty() && is_first() ? use_item() : nullptr;
 }
@@ -203,7 +236,12 @@ GraphItem* GraphRun::join(const ReadyPlace& other) {
 bool GraphRun::is_ready() {
   const std::lock_guard lock(lock_);
   keep_going();
-  return !ready_.empty();
+  return !ready_.empty() || holds_back();
+}
+
+bool GraphRun::is_one_workers() {
+  const std::lock_guard lock(lock_);
+  return used_items_ != 0 && holds_back();
 }
 
 void GraphRun::end_run() {

@@ -37,10 +37,13 @@ struct GraphItem : ReadyNode {
 ///  - While something is ready an item is used: it is in the pool's hands, or its worker comes back
 ///    for more. Who makes something ready looks, before it gives the lock back, whether a worker
 ///    sleeps; who goes to sleep says so and then asks is_ready(): one sees the other.
-///  - What would be ready out of order is so, too, as who grants a use gives up the order, unless
-///    the next operation is ready, or a grant is on its way to here: then who brings the last one
-///    of these looks again. Or unless the only worker is at a run that goes first: it looks here
-///    afterwards, under the lock, and so does who goes to sleep.
+///  - What would be ready out of order is so, too, where there is one worker, as who grants a use
+///    gives up the order, unless the next operation is ready, or a grant is on its way to here: then
+///    who brings the last one of these looks again. Or unless the worker is at a run that goes first:
+///    it looks here afterwards, under the lock, and so does who goes to sleep.
+///  - Where there are several, small operations are in order, too, as one worker is faster then.
+///    As long as that may hold something back it counts as ready: one that has nothing else to do
+///    does not go to sleep, but naps, and gives up the order when it sees that nothing goes on.
 ///  - What an operation leaves in poison_ for a variable belongs to the operations of that variable
 ///    in turn, as the variable itself does.
 ///  - It lives until its last use has ended in the ledger, no item is used, and its pusher has said
@@ -89,6 +92,9 @@ class GraphRun {
   /// The item's operation has ended; it gets the ready one that goes first, or kNone.
   Step end(GraphItem& item, Outcome outcome);
   void let_go();
+  /// How long an operation of it took. True if others should take part therefore, and leave_order()
+  /// has been called.
+  bool measured(bool is_fine);
   /// The last use has ended in the ledger.
   void end_run();
   enum class Left : std::uint8_t {
@@ -111,6 +117,12 @@ class GraphRun {
   /// or null.
   GraphItem* join(const ReadyPlace& other);
   bool is_ready();
+  /// One of several workers runs it in order, and the others are not needed as long as it goes on.
+  bool is_one_workers();
+  /// Lets several workers take part, if they could. True: what is posted has to be collected.
+  bool leave_order();
+  /// The worker that posts the end of a use may leave it to others to take note of it.
+  bool keeps_order() const { return keeps_order_.load(); }
 
   // For who looks on.
   /// Operations that have ended this way; may be a little out of date while some have not.
@@ -140,16 +152,16 @@ class GraphRun {
 
  private:
   GraphItem* use_item();
+  static void submit(WorkerPool& pool, GraphItem* item, bool helps);
   /// Where the first operation stands that is ready; in order, that may become ready.
   ReadyPlace first_place() {
     return {.sequence = sequence(ready_.first()), .priority = items_.front().priority()};
   }
-  /// Goes out of order if the next operation does not become ready at once.
-  void keep_going() {
-    // Who grants has counted what it expected before, so this misses none of granted_.
-    const bool has_all = granted_ == grants_.load(std::memory_order_relaxed);
-    if (used_items_ == 0 && granted_ != 0 && has_all) ready_.keep_going();
-  }
+  /// Before its first grant it has no sequence numbers, either.
+  bool holds_back() const { return is_shared_ && granted_ != 0 && ready_.holds_back(); }
+  bool wants_help() const;
+  /// Where there is one worker: out of order if the next operation does not become ready at once.
+  void keep_going();
   /// The same, unless the worker is at a run that goes first: it looks here after that.
   void keep_going_if_first();
   /// An item to submit if something is ready and none is used, or null.
@@ -161,6 +173,7 @@ class GraphRun {
   RecordedProgram& program_;
   const RecordedGraph& graph_;
   WorkerPool& pool_;
+  const bool is_shared_;  ///< there are several workers
   const bool is_alone_;
   bool holds_program_ = true;
   const std::vector<Reserved> reserved_;
@@ -169,6 +182,7 @@ class GraphRun {
   std::vector<Operation*> uses_;
   std::vector<FailurePtr> poison_;  ///< by number of the variable
   base::Atomic<bool> has_failed_{false};
+  base::Atomic<bool> keeps_order_;     ///< written under lock_
   base::Atomic<std::uint32_t> grants_{0};  ///< expected, or here; written under the ledger's lock
 
   alignas(64) base::SpinLock lock_;  ///< guards what follows

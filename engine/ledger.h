@@ -113,8 +113,8 @@ class Ledger {
   std::uint32_t waits() const { return waits_.load(std::memory_order_relaxed); }
   /// Ends `op` unless another thread has the lock just now.
   bool try_end(Operation& op, ReadyList& ready);
-  /// Takes note of what is posted, and ends uses of a run. True if that has ended with them; what
-  /// is posted is not the last.
+  /// Takes note of what is posted, and ends uses of a run, or none. True if that has ended with
+  /// them; what is posted is not the last.
   bool end_uses(GraphRun& run, ReadyList& uses, ReadyList& ready);
   /// Ends `op` here and now. Its place stays taken if `keeps_place`.
   void end(Operation& op, ReadyList& ready, bool keeps_place = false);

@@ -86,9 +86,10 @@ Tracker::Held Ledger::place_use(Block& block, Operation& op) {
 
 bool Ledger::end_uses(GraphRun& run, ReadyList& uses, ReadyList& ready) {
   const Turn turn(*this);
+  const bool may_be_last = !uses.empty();
   collect_locked(ready);  // others of the run may be posted
   while (Operation* const op = uses.pop()) end_use(*op, ready);
-  if (run.uses_in_ledger != 0) return false;
+  if (run.uses_in_ledger != 0 || !may_be_last) return false;
   std::erase(graph_runs_, &run);
   for (std::size_t i = 0; i < ended_.size(); ++i) ended_[i] += run.ended(static_cast<Outcome>(i));
   generations_.end(run.generation());

@@ -31,7 +31,7 @@ void ReadyOps::leave_order() {
       if (follower >= next_) --blockers_[follower];
     }
   }
-  for (std::size_t op = next_; op < blockers_.size(); ++op) {
+  for (std::size_t op = next_ + (is_taken_ ? 1 : 0); op < blockers_.size(); ++op) {
     if (blockers_[op] == 0) ready_.insert(op);
   }
 }

@@ -15,7 +15,7 @@ namespace heddle::detail {
 /// Where only one worker runs them, and so one operation at a time is taken, the first that has not
 /// ended waits for no operation, and goes before all others if the uses that it waits for are
 /// granted. So as long as they are nothing needs to be known about the others: in_order_. That ends
-/// for the run with keep_going(), if the first operation waits for a use after the push.
+/// for the run with leave_order(), when it would keep somebody from working.
 ///
 /// Thread safety: guarded by its owner's lock.
 ///
@@ -71,15 +71,17 @@ class ReadyOps {
     return kNone;
   }
   bool in_order() const { return in_order_; }
-  /// Leaves the order if that keeps others waiting: all uses that have ended are ended.
+  /// In order, and others than next_ may be ready, too.
+  bool holds_back() const { return in_order_ && is_pushed_ && next_ != blockers_.size(); }
+  /// Only in order.
+  void leave_order();
+  /// Leaves the order if nothing is ready in it: all uses that have ended are ended.
   void keep_going() {
-    const bool is_kept = !is_taken_ && next_ != blockers_.size() && blockers_[next_] != 0;
-    if (in_order_ && is_pushed_ && is_kept) leave_order();
+    if (holds_back() && empty() && !is_taken_) leave_order();
   }
 
  private:
   std::uint32_t end_out_of_order(std::uint32_t op);
-  void leave_order();
 
   const RecordedGraph& graph_;
   bool in_order_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -99,12 +100,27 @@ class RecordedProgram {
     base::prefetch_to_read(&ops_[i].step);
   }
 
+  // For a run in a pool of several workers.
+  /// Its operations are so small that one worker runs them faster than several.
+  bool is_fine() const {
+    return fineness_.load(std::memory_order_relaxed) >= kMaxFineness / 2;
+  }
+  /// What one of its operations has turned out to be. One that was interrupted is no proof.
+  void measured(bool is_fine) {
+    const int fineness = fineness_.load(std::memory_order_relaxed) + (is_fine ? 1 : -1);
+    fineness_.store(std::clamp(fineness, 0, kMaxFineness), std::memory_order_relaxed);
+  }
+  /// An operation has kept others from running for long.
+  void found_slow() { fineness_.store(0, std::memory_order_relaxed); }
+
   void hold(std::size_t count) { holders_.fetch_add(count, std::memory_order_relaxed); }
   /// Destroys the program with the last holder. Does not throw.
   void release(std::size_t count) noexcept;
 
  private:
   friend class ProgramRun;
+
+  static constexpr int kMaxFineness = 8;
 
   ~RecordedProgram();
   /// What it mutates, then what it reads.
@@ -125,6 +141,7 @@ class RecordedProgram {
   /// If all operations are plain ones of one queue of the CPU and this is worth it; else null.
   std::unique_ptr<const RecordedGraph> graph_;
   base::Atomic<std::size_t> holders_{1};
+  base::Atomic<int> fineness_{kMaxFineness / 2};  ///< an estimate: an update may get lost
 };
 
 struct DropProgram {

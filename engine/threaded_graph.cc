@@ -69,7 +69,9 @@ void ThreadedEngine::post_recorded(const GraphRun& run, Mailbox& mailbox, ReadyL
   while (Operation* const use = uses.pop()) {
     const bool is_inner = run.graph().uses[use->use.number].is_inner;
     const Awaited how = ledger_.post_use(mailbox, *use, ready);
-    is_awaited = is_awaited || (!is_inner && how > Awaited::kByNext);
+    // The order is looked at after the post, and who gives it up collects after that.
+    const bool is_next = how == Awaited::kByNext && run.keeps_order();
+    is_awaited = is_awaited || (!is_inner && how != Awaited::kNo && !is_next);
   }
   if (is_awaited) ledger_.collect(ready);
   dispatch(ready);

@@ -93,14 +93,17 @@ void WorkerPool::empty_inbox() {
   inbox_.take_all([this](ReadyNode& node) { queue_.push(node); });
 }
 
+bool WorkerPool::lacks_searcher() const {
+  const std::uint32_t sleeping = sleeping_.load();
+  if (sleeping == 0 || searching_.load() != 0) return false;
+  const std::uint32_t napping = napping_.load();
+  return napping == 0 || sleeping + napping >= workers_.size();
+}
+
 bool WorkerPool::claim_sleeper() {
   const bool has_queue = !queue_.empty();
   if (has_queue_.load(std::memory_order_relaxed) != has_queue) has_queue_.store(has_queue);
-  const std::uint32_t sleeping = sleeping_.load();
-  if (sleeping == 0 || searching_.load() != 0 || !has_work()) return false;
-  if (idle() <= guests_) return false;
-  const std::uint32_t napping = napping_.load();
-  if (napping != 0 && sleeping + napping < workers_.size()) return false;
+  if (!lacks_searcher() || !has_work() || idle() <= guests_) return false;
   sleeping_.fetch_sub(1);
   searching_.fetch_add(1);
   woken_.fetch_add(1);

@@ -85,7 +85,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool may_open() const { return open_count_.load(std::memory_order_relaxed) < kMaxOpenRuns; }
   void close(GraphRun& run);
   /// True if a worker sleeps and none searches, so that help() must be called.
-  bool lacks_searcher() const { return sleeping_.load() != 0 && searching_.load() == 0; }
+  bool lacks_searcher() const;
   /// True if the first worker is at a run that goes before `place`, and looks at others after it.
   bool is_at_run_before(const ReadyPlace& place) const;
   void help();
@@ -117,8 +117,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   /// Operations of a run that a worker executes between two looks at what else is waiting.
   static constexpr std::uint32_t kLookEvery = 16;
   struct StreamItem;
-  /// What a guest has asked for.
-  enum class Asked : std::uint8_t { kNothing, kSeat, kGranted };
+  enum class Asked : std::uint8_t { kNothing, kSeat, kGranted };  ///< for, by a guest
   void work(Worker& me);
   void run(Worker& me, ReadyNode& node);
   // These return the node that runs next, or null.
@@ -157,13 +156,14 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   std::uint32_t idle() const { return sleeping_.load() + searching_.load() + napping_.load(); }
   /// True if an operation of an open run is ready.
   bool has_ready_run() const;
+  bool has_one_workers_run() const;
+  bool leave_orders();
   /// How often something has been done that another worker could have done.
   std::uint64_t taken_by_others() const;
-  /// After Worker::begin_measuring(), unless that was 0.
-  void end_measuring(Worker& me, std::int64_t begin);
-  /// True if one worker is enough for what there is, and another one has taken some since the last
-  /// look of this one.
-  bool may_nap(Worker& me) const;
+  /// After Worker::begin_measuring(), unless that was 0. True if operations are small.
+  bool end_measuring(Worker& me, std::int64_t begin);
+  /// True if one worker is enough for what there is, and another one is awake.
+  bool may_nap() const;
   void nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching);
   /// Until there seems to be work: true, or that takes too long.
   bool spin(int& pauses) const;

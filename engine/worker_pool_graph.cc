@@ -37,7 +37,7 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
     if (engine_.ledger().is_uncovered(run.generation())) engine_.collect();
     const std::int64_t begin = me.begin_measuring();
     const Outcome outcome = engine_.execute_recorded(run, item.op);
-    if (begin != 0) end_measuring(me, begin);
+    if (begin != 0 && run.measured(end_measuring(me, begin))) engine_.collect();
     const std::uint32_t ended = item.op;
     GraphRun::Step step = run.end(item, outcome);
     if (step.wants_help) help();
@@ -118,9 +118,19 @@ bool WorkerPool::has_ready_run() const {
                      [](GraphRun* run) { return run->is_ready(); });
 }
 
+bool WorkerPool::has_one_workers_run() const {
+  return std::any_of(open_runs_.begin(), open_runs_.end(),
+                     [](GraphRun* run) { return run->is_one_workers(); });
+}
+
+bool WorkerPool::leave_orders() {
+  return std::count_if(open_runs_.begin(), open_runs_.end(),
+                       [](GraphRun* run) { return run->leave_order(); }) != 0;
+}
+
 std::uint64_t WorkerPool::taken_by_others() const {
   std::uint64_t takes = takes_;
-  for (const GraphRun* const run : open_runs_) takes += run->ended(Outcome::kCompleted);
+  for (const GraphRun* const run : open_runs_) takes += run->ended();
   return takes;
 }
 

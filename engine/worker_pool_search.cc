@@ -38,18 +38,17 @@ constexpr std::chrono::microseconds kNap{50};
 
 }  // namespace
 
-void WorkerPool::end_measuring(Worker& me, std::int64_t begin) {
+bool WorkerPool::end_measuring(Worker& me, std::int64_t begin) {
   const std::int64_t end = now_ns();
   const std::int64_t since = std::exchange(me.measured_at, end);
   const bool fine = end - begin < kFine && end - since < kFineTogether;
   if (is_fine_.load(std::memory_order_relaxed) != fine) is_fine_.store(fine);
+  return fine;
 }
 
-bool WorkerPool::may_nap(Worker& me) const {
-  if (!is_fine_.load() || stopping_.load()) return false;
-  if (sleeping_.load() + napping_.load() + 1 >= workers_.size()) return false;
-  const std::uint64_t taken = taken_by_others();
-  return std::exchange(me.takes, taken) != taken;
+bool WorkerPool::may_nap() const {
+  if (sleeping_.load() + napping_.load() + 1 >= workers_.size() || stopping_.load()) return false;
+  return is_fine_.load() || has_one_workers_run();
 }
 
 void WorkerPool::nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching) {
@@ -60,6 +59,7 @@ void WorkerPool::nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool se
   base::sleep_for(kNap);
   napping_.fetch_sub(1);
   collect_deferred();
+  if (open_count_.load(std::memory_order_relaxed) != 0) engine_.collect();  // what runs have posted
   me.ran = 0;
   me.measured_at = now_ns();
   lock.lock();
@@ -84,12 +84,20 @@ ReadyNode* WorkerPool::search(Worker& me) {
   bool has_collected = false;
   int pauses = 1;  // between two looks
   for (;;) {
-    if (may_nap(me)) {
+    const std::uint64_t taken = taken_by_others();
+    const bool goes_on = std::exchange(me.takes, taken) != taken;
+    if (goes_on && may_nap()) {
       nap(me, lock, searching);
       has_collected = false;  // what was deferred since it looked
     }
     if (!searching) grant_seat(me);
     const bool has_seat = idle() + (searching ? 0 : 1) > guests_;
+    if (!goes_on && has_seat && leave_orders()) {
+      lock.unlock();
+      engine_.collect();
+      lock.lock();
+      continue;
+    }
     ReadyNode* node = has_seat ? join_first() : nullptr;
     if (node == nullptr && has_seat) node = take(me);
     if (node == nullptr && has_seat) node = steal(me);
