@@ -239,9 +239,9 @@ bool GraphRun::is_ready() {
   return !ready_.empty() || holds_back();
 }
 
-bool GraphRun::is_one_workers() {
+bool GraphRun::is_kept() {
   const std::lock_guard lock(lock_);
-  return used_items_ != 0 && holds_back();
+  return holds_back();
 }
 
 void GraphRun::end_run() {

@@ -117,9 +117,9 @@ class GraphRun {
   /// or null.
   GraphItem* join(const ReadyPlace& other);
   bool is_ready();
-  /// One of several workers runs it in order, and the others are not needed as long as it goes on.
-  bool is_one_workers();
-  /// Lets several workers take part, if they could. True: what is posted has to be collected.
+  /// In order, in a pool of several workers, so that something may be ready that no one sees.
+  bool is_kept();
+  /// No more: several workers may take part. True: what is posted has to be collected then.
   bool leave_order();
   /// The worker that posts the end of a use may leave it to others to take note of it.
   bool keeps_order() const { return keeps_order_.load(); }

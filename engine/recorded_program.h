@@ -141,7 +141,7 @@ class RecordedProgram {
   /// If all operations are plain ones of one queue of the CPU and this is worth it; else null.
   std::unique_ptr<const RecordedGraph> graph_;
   base::Atomic<std::size_t> holders_{1};
-  base::Atomic<int> fineness_{kMaxFineness / 2};  ///< an estimate: an update may get lost
+  base::Atomic<int> fineness_{kMaxFineness};  ///< an estimate: an update may get lost
 };
 
 struct DropProgram {

@@ -156,14 +156,17 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   std::uint32_t idle() const { return sleeping_.load() + searching_.load() + napping_.load(); }
   /// True if an operation of an open run is ready.
   bool has_ready_run() const;
-  bool has_one_workers_run() const;
-  bool leave_orders();
+  bool has_kept_run() const;
+  void leave_orders();
   /// How often something has been done that another worker could have done.
   std::uint64_t taken_by_others() const;
   /// After Worker::begin_measuring(), unless that was 0. True if operations are small.
   bool end_measuring(Worker& me, std::int64_t begin);
-  /// True if one worker is enough for what there is, and another one is awake.
-  bool may_nap() const;
+  /// True if one worker is enough for what there is, and another one has taken some since the last
+  /// look of this one.
+  bool may_nap(Worker& me) const;
+  bool is_other_awake() const;
+  void watch_runs(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching);
   void nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching);
   /// Until there seems to be work: true, or that takes too long.
   bool spin(int& pauses) const;

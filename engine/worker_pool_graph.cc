@@ -118,14 +118,13 @@ bool WorkerPool::has_ready_run() const {
                      [](GraphRun* run) { return run->is_ready(); });
 }
 
-bool WorkerPool::has_one_workers_run() const {
+bool WorkerPool::has_kept_run() const {
   return std::any_of(open_runs_.begin(), open_runs_.end(),
-                     [](GraphRun* run) { return run->is_one_workers(); });
+                     [](GraphRun* run) { return run->is_kept(); });
 }
 
-bool WorkerPool::leave_orders() {
-  return std::count_if(open_runs_.begin(), open_runs_.end(),
-                       [](GraphRun* run) { return run->leave_order(); }) != 0;
+void WorkerPool::leave_orders() {
+  for (GraphRun* const run : open_runs_) run->leave_order();
 }
 
 std::uint64_t WorkerPool::taken_by_others() const {

@@ -36,6 +36,9 @@ constexpr std::int64_t kFineTogether = 64000;
 /// How long a worker naps.
 constexpr std::chrono::microseconds kNap{50};
 
+/// Fewer operations than this, in a nap, are too few for the others to be small.
+constexpr std::uint64_t kFewInNap = 32;
+
 }  // namespace
 
 bool WorkerPool::end_measuring(Worker& me, std::int64_t begin) {
@@ -46,9 +49,25 @@ bool WorkerPool::end_measuring(Worker& me, std::int64_t begin) {
   return fine;
 }
 
-bool WorkerPool::may_nap() const {
-  if (sleeping_.load() + napping_.load() + 1 >= workers_.size() || stopping_.load()) return false;
-  return is_fine_.load() || has_one_workers_run();
+bool WorkerPool::is_other_awake() const {
+  return sleeping_.load() + napping_.load() + 1 < workers_.size();
+}
+
+bool WorkerPool::may_nap(Worker& me) const {
+  if (!is_fine_.load() || stopping_.load() || !is_other_awake()) return false;
+  const std::uint64_t taken = taken_by_others();
+  return std::exchange(me.takes, taken) != taken;
+}
+
+/// Takes part in the runs that are kept in order if they do not go on fast without it.
+void WorkerPool::watch_runs(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching) {
+  me.takes = taken_by_others();
+  if (is_other_awake()) nap(me, lock, searching);
+  if (taken_by_others() - me.takes >= kFewInNap) return;
+  leave_orders();
+  lock.unlock();
+  engine_.collect();  // what was posted before
+  lock.lock();
 }
 
 void WorkerPool::nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching) {
@@ -84,20 +103,12 @@ ReadyNode* WorkerPool::search(Worker& me) {
   bool has_collected = false;
   int pauses = 1;  // between two looks
   for (;;) {
-    const std::uint64_t taken = taken_by_others();
-    const bool goes_on = std::exchange(me.takes, taken) != taken;
-    if (goes_on && may_nap()) {
+    if (may_nap(me)) {
       nap(me, lock, searching);
       has_collected = false;  // what was deferred since it looked
     }
     if (!searching) grant_seat(me);
     const bool has_seat = idle() + (searching ? 0 : 1) > guests_;
-    if (!goes_on && has_seat && leave_orders()) {
-      lock.unlock();
-      engine_.collect();
-      lock.lock();
-      continue;
-    }
     ReadyNode* node = has_seat ? join_first() : nullptr;
     if (node == nullptr && has_seat) node = take(me);
     if (node == nullptr && has_seat) node = steal(me);
@@ -112,6 +123,10 @@ ReadyNode* WorkerPool::search(Worker& me) {
       return node;
     }
     if (has_seat && has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);
+    if (has_seat && has_kept_run()) {
+      watch_runs(me, lock, searching);
+      continue;
+    }
     if (!has_seat) has_spun = true;
     if (!has_spun || !has_collected) {
       if (!std::exchange(searching, true)) {
