@@ -37,9 +37,9 @@ struct Block;
 ///
 /// Invariants:
 ///  - An operation is unused, being filled by who holds the lock, pending, or posted.
-///  - What is posted and not taken note of is waited for by nobody, or by uses of runs with which
-///    the worker that posted it goes on only after it has taken note, or only for a moment, when
-///    every worker is busy (see WorkerPool): who begins to wait for an operation marks it as
+///  - What is posted and not taken note of is waited for by nobody, or by uses of later runs, until
+///    the run that posted it is at an end or leaves its order (see GraphRun), or only for a moment,
+///    when every worker is busy (see WorkerPool): who begins to wait for an operation marks it as
 ///    awaited (or announces a generation, or stands in the line of blocked pushers) and then looks
 ///    into the mailboxes; who posts looks for such a mark afterwards, so one sees the other.
 ///  - A worker looks into its mailbox before it sleeps, and before it runs what an announced

@@ -20,7 +20,7 @@ class LaneQueue;
 /// Whether somebody waits for the end of an operation.
 enum class Awaited : std::uint8_t {
   kNo,
-  kByNext,  ///< only by uses of runs in the only queue: one worker goes on with these afterwards
+  kByNext,  ///< only by uses of later runs in the only queue, which can wait while this one goes on
   kYes,
   kUrgently,  ///< a thread does, or an operation of higher priority
 };

@@ -15,6 +15,7 @@
 #include "engine/guest.h"
 #include "engine/inbox.h"
 #include "engine/lane_queue.h"
+#include "engine/open_runs.h"
 #include "engine/ready_queue.h"
 #include "engine/trace_log.h"
 #include "engine/worker.h"
@@ -41,7 +42,8 @@ class ThreadedEngine;
 ///    searches or naps. It then looks into open_runs_, too (see GraphRun).
 ///  - Where operations are so small that workers are in each other's way (is_fine_), one that finds
 ///    another at work naps before it looks for more. Nobody wakes a sleeping worker as long as one
-///    naps and one is awake: what that one leaves is found at the end of the nap.
+///    naps and one is awake: what that one leaves is found at the end of the nap. A worker naps, too,
+///    instead of going to sleep, while a run is kept in order for one (see GraphRun).
 ///  - There are as many seats as workers. Who runs something has one: a worker that is not idle(),
 ///    or a guest. A worker that finds no free seat goes to sleep, and nobody wakes one then; a
 ///    guest that gives its seat back wakes one if there is work.
@@ -81,8 +83,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   std::size_t size() const { return workers_.size(); }
   /// Idle workers look for ready operations in `run` until it is closed.
   void open(GraphRun& run);
-  /// Every look for work goes through all that are open.
-  bool may_open() const { return open_count_.load(std::memory_order_relaxed) < kMaxOpenRuns; }
+  bool may_open() const { return open_runs_.may_add(); }
   void close(GraphRun& run);
   /// True if a worker sleeps and none searches, so that help() must be called.
   bool lacks_searcher() const;
@@ -113,7 +114,6 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void stop();
 
  private:
-  static constexpr std::size_t kMaxOpenRuns = 32;
   /// Operations of a run that a worker executes between two looks at what else is waiting.
   static constexpr std::uint32_t kLookEvery = 16;
   struct StreamItem;
@@ -150,16 +150,12 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyNode* search(Worker& me);
   ReadyNode* steal(const Worker& me);
   ReadyNode* take(Worker& me);
-  bool has_work() const { return !inbox_.empty() || has_queue_.load() || has_ready_run(); }
+  bool has_work() const { return !inbox_.empty() || has_queue_.load() || open_runs_.has_ready(); }
   /// Workers that run nothing and so leave their seats to guests. Under the lock it is at most one
   /// too few for each that is just going to take the lock.
   std::uint32_t idle() const { return sleeping_.load() + searching_.load() + napping_.load(); }
-  /// True if an operation of an open run is ready.
-  bool has_ready_run() const;
-  bool has_kept_run() const;
-  void leave_orders();
   /// How often something has been done that another worker could have done.
-  std::uint64_t taken_by_others() const;
+  std::uint64_t taken_by_others() const { return takes_ + open_runs_.ended(); }
   /// After Worker::begin_measuring(), unless that was 0. True if operations are small.
   bool end_measuring(Worker& me, std::int64_t begin);
   /// True if one worker is enough for what there is, and another one has taken some since the last
@@ -191,8 +187,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
 
   alignas(64) base::SpinLock mutex_;
   ReadyQueue queue_;
-  std::vector<GraphRun*> open_runs_;
-  base::Atomic<std::size_t> open_count_{0};  ///< of them; written under mutex_
+  OpenRuns open_runs_;
 
   // Mostly written under mutex_, and read without. Who puts reads only what seldom changes.
   alignas(64) base::Atomic<bool> has_queue_{false};  ///< something is in queue_

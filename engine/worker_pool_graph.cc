@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <mutex>
-#include <vector>
 
 #include "engine/graph_run.h"
 #include "engine/threaded_engine.h"
@@ -49,7 +47,7 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
     if (item.op == GraphItem::kNone && !stays(item)) return nullptr;
     const bool is_turn = me.ran % kLookEvery == 0;
     if (engine_.ledger().limit().has_line() && (is_turn || !is_fine_.load())) engine_.collect();
-    const bool looks = open_count_.load(std::memory_order_relaxed) > 1 && is_turn;
+    const bool looks = open_runs_.count() > 1 && is_turn;
     const bool has_batch = me.next != me.count;
     if (!looks && !has_batch && !seems_to_have_work()) continue;
     run.put_off(item);
@@ -77,14 +75,12 @@ bool WorkerPool::stays(GraphItem& item) {
 
 void WorkerPool::open(GraphRun& run) {
   const std::lock_guard lock(mutex_);
-  open_runs_.push_back(&run);
-  open_count_.store(open_runs_.size(), std::memory_order_relaxed);
+  open_runs_.add(run);
 }
 
 void WorkerPool::close(GraphRun& run) {
   const std::lock_guard lock(mutex_);
-  std::erase(open_runs_, &run);
-  open_count_.store(open_runs_.size(), std::memory_order_relaxed);
+  open_runs_.remove(run);
 }
 
 bool WorkerPool::is_at_run_before(const ReadyPlace& place) const {
@@ -107,30 +103,7 @@ void WorkerPool::help() {
 ReadyNode* WorkerPool::join_first() {
   if (open_runs_.empty()) return nullptr;
   empty_inbox();
-  for (GraphRun* const run : open_runs_) {
-    if (GraphItem* const item = run->join(queue_.first())) return item;
-  }
-  return nullptr;
-}
-
-bool WorkerPool::has_ready_run() const {
-  return std::any_of(open_runs_.begin(), open_runs_.end(),
-                     [](GraphRun* run) { return run->is_ready(); });
-}
-
-bool WorkerPool::has_kept_run() const {
-  return std::any_of(open_runs_.begin(), open_runs_.end(),
-                     [](GraphRun* run) { return run->is_kept(); });
-}
-
-void WorkerPool::leave_orders() {
-  for (GraphRun* const run : open_runs_) run->leave_order();
-}
-
-std::uint64_t WorkerPool::taken_by_others() const {
-  std::uint64_t takes = takes_;
-  for (const GraphRun* const run : open_runs_) takes += run->ended();
-  return takes;
+  return open_runs_.join(queue_.first());
 }
 
 }  // namespace heddle::detail

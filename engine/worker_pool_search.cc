@@ -64,7 +64,7 @@ void WorkerPool::watch_runs(Worker& me, std::unique_lock<base::SpinLock>& lock, 
   me.takes = taken_by_others();
   if (is_other_awake()) nap(me, lock, searching);
   if (taken_by_others() - me.takes >= kFewInNap) return;
-  leave_orders();
+  open_runs_.leave_orders();
   lock.unlock();
   engine_.collect();  // what was posted before
   lock.lock();
@@ -78,7 +78,6 @@ void WorkerPool::nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool se
   base::sleep_for(kNap);
   napping_.fetch_sub(1);
   collect_deferred();
-  if (open_count_.load(std::memory_order_relaxed) != 0) engine_.collect();  // what runs have posted
   me.ran = 0;
   me.measured_at = now_ns();
   lock.lock();
@@ -123,7 +122,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
       return node;
     }
     if (has_seat && has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);
-    if (has_seat && has_kept_run()) {
+    if (has_seat && open_runs_.has_kept()) {
       watch_runs(me, lock, searching);
       continue;
     }
@@ -158,7 +157,7 @@ bool WorkerPool::try_sleep(std::unique_lock<base::SpinLock>& lock, bool searchin
   sleeping_.fetch_add(1);
   if (searching) searching_.fetch_sub(1);
   // Who put it there may have seen nobody asleep, or is at it.
-  if (has_seat && (!inbox_.empty() || has_ready_run())) {
+  if (has_seat && (!inbox_.empty() || open_runs_.has_ready())) {
     sleeping_.fetch_sub(1);
     lock.unlock();
     base::yield();

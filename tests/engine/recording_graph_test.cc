@@ -103,6 +103,59 @@ TEST_CASE("an operation of a run that takes long keeps no other worker from the 
   }
 }
 
+TEST_CASE("an operation that has been small so far keeps no other worker from the rest of the run") {
+  const int count = GENERATE(2, 4);
+  Engine engine(workers(count));
+  std::vector<Var> variables;
+  for (int i = 0; i < 8; ++i) variables.push_back(engine.new_variable());
+  bool meet = false;  // written while nothing is pending
+  Counter arrived;
+  const Recording recording = engine.record([&] {
+    for (std::size_t i = 0; i < 256; ++i) {
+      engine.push(
+          [&meet, &arrived, i] {
+            if (!meet || i >= 2) return;
+            arrived.add();
+            arrived.wait_for(2);
+          },
+          {}, {variables[i % 8]});
+    }
+  });
+  for (int i = 0; i < 8; ++i) recording.run();
+  engine.wait_for_all();
+  meet = true;
+  recording.run();
+  engine.wait_for_all();
+  CHECK(arrived.value() == 2);
+}
+
+TEST_CASE("what small operations of a run have done with is handed on while the next one is held up") {
+  constexpr std::size_t kBefore = 8;
+  const int count = GENERATE(2, 4);
+  Engine engine(workers(count));
+  const Var x = engine.new_variable("x");
+  const Var y = engine.new_variable("y");
+  bool meet = false;  // written while nothing is pending
+  Counter written;
+  const Recording recording = engine.record([&] {
+    for (int i = 0; i < 200; ++i) engine.push([] {}, {}, {x});
+    engine.push([&] { written.add(); }, {}, {x});
+    engine.push(
+        [&] {
+          if (meet) written.wait_for(kBefore + 2);
+        },
+        {}, {y});
+    for (int i = 0; i < 200; ++i) engine.push([] {}, {}, {y});
+  });
+  for (std::size_t i = 0; i < kBefore; ++i) recording.run();
+  engine.wait_for_all();
+  meet = true;
+  recording.run();
+  recording.run();
+  engine.wait_for_all();
+  CHECK(written.value() == kBefore + 2);
+}
+
 TEST_CASE("one worker runs what is ready in a run in push order") {
   Engine engine(workers(1));
   constexpr int kOperations = 300;

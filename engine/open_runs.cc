@@ -1,0 +1,42 @@
+#include "engine/open_runs.h"
+
+#include <algorithm>
+
+namespace heddle::detail {
+
+void OpenRuns::add(GraphRun& run) {
+  runs_.push_back(&run);
+  count_.store(runs_.size(), std::memory_order_relaxed);
+}
+
+void OpenRuns::remove(GraphRun& run) {
+  std::erase(runs_, &run);
+  count_.store(runs_.size(), std::memory_order_relaxed);
+}
+
+GraphItem* OpenRuns::join(const ReadyPlace& other) const {
+  for (GraphRun* const run : runs_) {
+    if (GraphItem* const item = run->join(other)) return item;
+  }
+  return nullptr;
+}
+
+bool OpenRuns::has_ready() const {
+  return std::any_of(runs_.begin(), runs_.end(), [](GraphRun* run) { return run->is_ready(); });
+}
+
+bool OpenRuns::has_kept() const {
+  return std::any_of(runs_.begin(), runs_.end(), [](GraphRun* run) { return run->is_kept(); });
+}
+
+void OpenRuns::leave_orders() const {
+  for (GraphRun* const run : runs_) run->leave_order();
+}
+
+std::uint64_t OpenRuns::ended() const {
+  std::uint64_t ended = 0;
+  for (const GraphRun* const run : runs_) ended += run->ended();
+  return ended;
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/base/sync.h"
+#include "engine/graph_run.h"
+
+namespace heddle::detail {
+
+/// The runs of recordings in which the workers of a pool may take part.
+///
+/// Thread safety: guarded by its owner's lock, but for may_add(), count() and empty().
+class OpenRuns {
+ public:
+  /// Every look for work goes through all of them.
+  bool may_add() const { return count() < kMax; }
+  std::size_t count() const { return count_.load(std::memory_order_relaxed); }
+  bool empty() const { return count() == 0; }
+  void add(GraphRun& run);
+  void remove(GraphRun& run);
+
+  /// An item with an operation that goes before `other`, which may be none; or null.
+  GraphItem* join(const ReadyPlace& other) const;
+  bool has_ready() const;
+  bool has_kept() const;
+  /// What is posted has to be collected then.
+  void leave_orders() const;
+  /// How many of their operations have ended.
+  std::uint64_t ended() const;
+
+ private:
+  static constexpr std::size_t kMax = 32;
+
+  std::vector<GraphRun*> runs_;
+  base::Atomic<std::size_t> count_{0};
+};
+
+}  // namespace heddle::detail
