@@ -38,9 +38,9 @@ struct GraphItem : ReadyNode {
 ///    for more. Who makes something ready looks, before it gives the lock back, whether a worker
 ///    sleeps; who goes to sleep says so and then asks is_ready(): one sees the other.
 ///  - What would be ready out of order is so, too, where there is one worker, as who grants a use
-///    gives up the order, unless the next operation is ready, or a grant is on its way to here: then
-///    who brings the last one of these looks again. Or unless the worker is at a run that goes first:
-///    it looks here afterwards, under the lock, and so does who goes to sleep.
+///    gives up the order, unless the next operation is ready, or a grant is on its way to here:
+///    then who brings the last one of these looks again. Or unless the worker is at a run that goes
+///    first: it looks here afterwards, under the lock, and so does who goes to sleep.
 ///  - Where there are several, small operations are in order, too, as one worker is faster then.
 ///    As long as that may hold something back it counts as ready: one that has nothing else to do
 ///    does not go to sleep, but naps, and gives up the order when it sees that nothing goes on.
@@ -182,7 +182,7 @@ class GraphRun {
   std::vector<Operation*> uses_;
   std::vector<FailurePtr> poison_;  ///< by number of the variable
   base::Atomic<bool> has_failed_{false};
-  base::Atomic<bool> keeps_order_;     ///< written under lock_
+  base::Atomic<bool> keeps_order_;         ///< written under lock_
   base::Atomic<std::uint32_t> grants_{0};  ///< expected, or here; written under the ledger's lock
 
   alignas(64) base::SpinLock lock_;  ///< guards what follows

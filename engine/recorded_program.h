@@ -102,9 +102,7 @@ class RecordedProgram {
 
   // For a run in a pool of several workers.
   /// Its operations are so small that one worker runs them faster than several.
-  bool is_fine() const {
-    return fineness_.load(std::memory_order_relaxed) >= kMaxFineness / 2;
-  }
+  bool is_fine() const { return fineness_.load(std::memory_order_relaxed) >= kMaxFineness / 2; }
   /// What one of its operations has turned out to be. One that was interrupted is no proof.
   void measured(bool is_fine) {
     const int fineness = fineness_.load(std::memory_order_relaxed) + (is_fine ? 1 : -1);

@@ -42,8 +42,8 @@ class ThreadedEngine;
 ///    searches or naps. It then looks into open_runs_, too (see GraphRun).
 ///  - Where operations are so small that workers are in each other's way (is_fine_), one that finds
 ///    another at work naps before it looks for more. Nobody wakes a sleeping worker as long as one
-///    naps and one is awake: what that one leaves is found at the end of the nap. A worker naps, too,
-///    instead of going to sleep, while a run is kept in order for one (see GraphRun).
+///    naps and one is awake: what that one leaves is found at the end of the nap. A worker naps,
+///    too, instead of going to sleep, while a run is kept in order for one (see GraphRun).
 ///  - There are as many seats as workers. Who runs something has one: a worker that is not idle(),
 ///    or a guest. A worker that finds no free seat goes to sleep, and nobody wakes one then; a
 ///    guest that gives its seat back wakes one if there is work.

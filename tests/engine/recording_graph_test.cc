@@ -103,7 +103,8 @@ TEST_CASE("an operation of a run that takes long keeps no other worker from the 
   }
 }
 
-TEST_CASE("an operation that has been small so far keeps no other worker from the rest of the run") {
+TEST_CASE(
+    "an operation that has been small so far keeps no other worker from the rest of the run") {
   const int count = GENERATE(2, 4);
   Engine engine(workers(count));
   std::vector<Var> variables;
@@ -129,7 +130,8 @@ TEST_CASE("an operation that has been small so far keeps no other worker from th
   CHECK(arrived.value() == 2);
 }
 
-TEST_CASE("what small operations of a run have done with is handed on while the next one is held up") {
+TEST_CASE(
+    "what small operations of a run have done with is handed on while the next one is held up") {
   constexpr std::size_t kBefore = 8;
   const int count = GENERATE(2, 4);
   Engine engine(workers(count));
