@@ -7,7 +7,7 @@ set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 root=$here/../..
 seconds=150
-schedules=30000
+schedules=100000
 programs=(heddle_engine_tests heddle_engine_sim_tests)
 
 usage() {
