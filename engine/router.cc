@@ -8,16 +8,6 @@
 
 namespace heddle::detail {
 
-LaneQueue& Router::find(Device device, Lane lane) {
-  const auto column = static_cast<std::size_t>(lane);
-  const Row* row = &cpu_;
-  if (device.is_gpu()) row = gpus_.at(static_cast<std::size_t>(device.id())).load();
-  if (row != nullptr) {
-    if (LaneQueue* queue = (*row)[column].load()) return *queue;
-  }
-  return make(device, lane);
-}
-
 LaneQueue& Router::make(Device device, Lane lane) {
   const std::lock_guard lock(mutex_);
   if (!device.is_gpu()) return cpu_pool(lane);

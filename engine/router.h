@@ -25,7 +25,12 @@ class Router {
  public:
   explicit Router(ThreadedEngine& engine) : engine_(engine) {}
   /// Throws if a thread or a stream cannot be made.
-  LaneQueue& find(Device device, Lane lane);
+  LaneQueue& find(Device device, Lane lane) {
+    const Row* const row = device.is_gpu() ? row_of(device) : &cpu_;
+    LaneQueue* const queue =
+        row != nullptr ? (*row)[static_cast<std::size_t>(lane)].load() : nullptr;
+    return queue != nullptr ? *queue : make(device, lane);
+  }
   /// The workers that compute on the CPU; null if nothing has asked for them yet.
   WorkerPool* compute_pool() const {
     return static_cast<WorkerPool*>(cpu_[static_cast<std::size_t>(Lane::kCompute)].load());
@@ -40,6 +45,10 @@ class Router {
   static constexpr std::size_t kMaxGpus = 256;
   using Row = std::array<base::Atomic<LaneQueue*>, kLanes>;
 
+  /// Of a GPU; null if nothing has been asked for there yet.
+  const Row* row_of(Device gpu) const {
+    return gpus_.at(static_cast<std::size_t>(gpu.id())).load();
+  }
   LaneQueue& make(Device device, Lane lane);
   WorkerPool& cpu_pool(Lane lane);
 

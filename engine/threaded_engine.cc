@@ -53,7 +53,7 @@ bool ThreadedEngine::try_admit() {
   return false;
 }
 
-Route ThreadedEngine::route(const Submission& submission) {
+inline Route ThreadedEngine::route(const Submission& submission) {
   const PushOptions& options = *submission.options;
   const bool is_async = submission.async_task != nullptr;
   unsigned flags = Operation::flags_of(submission.kind, options.lane);
