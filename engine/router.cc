@@ -1,6 +1,5 @@
 #include "engine/router.h"
 
-#include <string>
 #include <utility>
 
 #include "engine/base/cpus.h"
@@ -37,11 +36,10 @@ WorkerPool& Router::cpu_pool(Lane lane) {
   if (queue.load() == nullptr) {
     engine_.watch();
     const int threads = lane == Lane::kCompute ? engine_.options().cpu_workers : 1;
-    const std::string name = std::string("hdl-") + lane_name(lane);
     // The threads of other lanes mostly sleep: the CPUs are for those that compute.
     const bool spins = lane == Lane::kCompute && (threads == 1 || threads <= base::usable_cpus());
-    pools_.push_back(std::make_unique<WorkerPool>(
-        engine_, name, threads, spins ? WorkerPool::Idle::kSpin : WorkerPool::Idle::kSleep));
+    pools_.push_back(std::make_unique<WorkerPool>(engine_, group_, threads, spins));
+    group_.add(*pools_.back(), spins ? threads : 0);
     size_.fetch_add(1);
     queue.store(pools_.back().get());
   }
@@ -52,6 +50,7 @@ WorkerPool& Router::cpu_pool(Lane lane) {
 void Router::stop() {
   const std::lock_guard lock(mutex_);
   for (const auto& pool : pools_) pool->stop();
+  group_.stop();
   // A stream's thread may still be leaving another lane, to which it has just given an operation.
   for (const auto& lane : streams_) lane->close();
   streams_.clear();

@@ -7,6 +7,7 @@
 
 #include "engine/base/sync.h"
 #include "engine/lane_queue.h"
+#include "engine/pool_group.h"
 #include "engine/stream_lane.h"
 #include "engine/worker_pool.h"
 
@@ -59,6 +60,7 @@ class Router {
 
   base::Mutex mutex_;  ///< guards what follows, and the making of queues
   std::vector<std::unique_ptr<Row>> rows_;
+  PoolGroup group_;
   std::vector<std::unique_ptr<WorkerPool>> pools_;
   std::vector<std::unique_ptr<StreamLane>> streams_;
 };

@@ -6,24 +6,30 @@
 
 #include "engine/base/sync.h"
 #include "engine/mailbox.h"
+#include "engine/pool_thread.h"
 #include "engine/ready_node.h"
 #include "engine/trace_log.h"
 
 namespace heddle::detail {
 
-/// A thread of a WorkerPool, and what it has taken along.
+class WorkerPool;
+
+/// What a thread works with at a WorkerPool: what it has taken along, and what it has seen.
 ///
-/// Thread safety: the thread's own, but for what is atomic.
+/// Thread safety: its thread's own, but for what is atomic.
 struct alignas(64) Worker {
   static constexpr std::size_t kMaxBatch = 16;
   /// Of so many operations a worker measures one, and how long it took for all of them.
   static constexpr std::uint32_t kMeasureEvery = 32;
 
-  explicit Worker(Mailbox& own) : mailbox(own) {}
+  Worker(WorkerPool& its_pool, Mailbox& own) : pool(its_pool), mailbox(own) {}
 
   /// Before an operation, to find out whether operations are small: the time, or 0 for most.
   std::int64_t begin_measuring() { return ++ran % kMeasureEvery == 0 ? now_ns() : 0; }
 
+  WorkerPool& pool;
+  PoolThread* self = nullptr;  ///< while it sleeps guarded by the pool's lock
+  bool is_asleep = false;      ///< may be claimed (see IdleWorkers); guarded by that lock
   std::array<base::Atomic<ReadyNode*>, kMaxBatch> batch{};
   std::array<ReadyPlace, kMaxBatch> places{};  ///< of what went into batch
   std::size_t next = 0;                        ///< in batch
@@ -40,7 +46,6 @@ struct alignas(64) Worker {
   base::Atomic<int> run_priority{0};
   std::uint64_t takes = 0;  ///< taken_by_others() at its last look
   Mailbox& mailbox;         ///< for the operations that it ends
-  base::Thread thread;
 };
 
 }  // namespace heddle::detail

@@ -21,46 +21,23 @@ constexpr std::uint64_t kMaxKept = ReadyQueue::kPatience;
 
 }  // namespace
 
-/// A piece of a stream's work among the operations of the queue.
-struct WorkerPool::StreamItem : ReadyNode {
-  device::Work work;
-};
-
-WorkerPool::WorkerPool(ThreadedEngine& engine, std::string name, int threads, Idle idle)
+WorkerPool::WorkerPool(ThreadedEngine& engine, PoolGroup& group, int workers, bool spins)
     : LaneQueue(/*stream=*/false),
       engine_(engine),
-      name_(std::move(name)),
-      idle_(idle),
+      group_(group),
+      spins_(spins),
       openmp_(engine.options().cpu_workers),
-      float_control_(base::float_control()) {
-  for (int i = 0; i < threads; ++i) {
-    workers_.push_back(std::make_unique<Worker>(engine.ledger().new_mailbox()));
+      float_control_(base::float_control()),
+      idle_(static_cast<std::size_t>(workers)) {
+  for (int i = 0; i < workers; ++i) {
+    workers_.push_back(std::make_unique<Worker>(*this, engine.ledger().new_mailbox()));
   }
   try {
-    for (std::size_t i = 0; i < workers_.size(); ++i) {
-      Worker& worker = *workers_[i];
-      worker.thread = base::start_thread(name_ + "-" + std::to_string(i), [this, &worker] {
-        openmp_.share_cpus();
-        work(worker);
-      });
-    }
+    for (const auto& worker : workers_) group_.start(*worker);
   } catch (...) {
     stop();
+    group_.stop(*this);
     throw;
-  }
-}
-
-WorkerPool::~WorkerPool() { stop(); }
-
-void WorkerPool::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_.store(true);
-    wakes_.fetch_add(1);
-  }
-  wakes_.notify_all();
-  for (const auto& worker : workers_) {
-    if (worker->thread.joinable()) worker->thread.join();
   }
 }
 
@@ -74,19 +51,19 @@ void WorkerPool::put(ReadyNode& node) {
   const int priority = node.priority();
   const std::uint64_t sequence = node.sequence;
   const std::size_t number = inbox_.put(node);
-  bool wakes = false;
+  Worker* woken = nullptr;
   if (number == Inbox::kFull) {
     const std::lock_guard lock(mutex_);
     empty_inbox();
     queue_.push(node);
-    wakes = claim_sleeper();
+    woken = claim_sleeper();
   }
   if (is_urgent(priority, sequence)) urgent_.fetch_add(1);
-  if (number != Inbox::kFull && sleeping_.load() != 0 && inbox_.is_first(number)) {
+  if (number != Inbox::kFull && idle_.sleeping() != 0 && inbox_.is_first(number)) {
     const std::lock_guard lock(mutex_);
-    wakes = claim_sleeper();
+    woken = claim_sleeper();
   }
-  if (wakes) wake();
+  PoolGroup::wake(woken);
 }
 
 void WorkerPool::empty_inbox() {
@@ -94,21 +71,30 @@ void WorkerPool::empty_inbox() {
 }
 
 bool WorkerPool::lacks_searcher() const {
-  const std::uint32_t sleeping = sleeping_.load();
-  if (sleeping == 0 || searching_.load() != 0) return false;
-  const std::uint32_t napping = napping_.load();
-  return napping == 0 || sleeping + napping >= workers_.size();
+  return idle_.lack_searcher() && !(may_stand_in() && group_.is_looked_after(*this));
 }
 
-bool WorkerPool::claim_sleeper() {
+bool WorkerPool::lacks_worker() const {
+  if (!idle_.lack_searcher()) return false;
+  return !inbox_.empty() || has_queue_.load() || !open_runs_.empty();
+}
+
+Worker* WorkerPool::claim() {
+  const std::lock_guard lock(mutex_);
+  return idle_.lack_searcher() ? claim_one() : nullptr;
+}
+
+Worker* WorkerPool::claim_one() {
+  if (!idle_.can_claim() || !has_work() || idle_.count() <= guests_) return nullptr;
+  return &idle_.claim();
+}
+
+Worker* WorkerPool::claim_sleeper() {
   const bool has_queue = !queue_.empty();
   if (has_queue_.load(std::memory_order_relaxed) != has_queue) has_queue_.store(has_queue);
-  if (!lacks_searcher() || !has_work() || idle() <= guests_) return false;
-  sleeping_.fetch_sub(1);
-  searching_.fetch_add(1);
-  woken_.fetch_add(1);
-  wakes_.fetch_add(1);
-  return true;
+  Worker* const worker = lacks_searcher() ? claim_one() : nullptr;
+  if (worker != nullptr) idle_.expect();
+  return worker;
 }
 
 void WorkerPool::submit(ReadyList operations) {
@@ -116,16 +102,16 @@ void WorkerPool::submit(ReadyList operations) {
 }
 
 void WorkerPool::raise(Operation& operation, int from, int to) {
-  bool wakes = false;
+  Worker* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);
     empty_inbox();
     if (queue_.raise(operation, from, to) || take_from_batch(operation)) {
       if (is_urgent(to, operation.sequence)) urgent_.fetch_add(1);
     }
-    wakes = claim_sleeper();
+    woken = claim_sleeper();
   }
-  if (wakes) wake();
+  PoolGroup::wake(woken);
 }
 
 /// Puts `node` back into the queue if a worker has taken it along and has not begun it.
@@ -141,20 +127,7 @@ bool WorkerPool::take_from_batch(ReadyNode& node) {
   return false;
 }
 
-void WorkerPool::execute(const device::Work& work) {
-  StreamItem* item = nullptr;
-  {
-    const std::lock_guard lock(items_lock_);
-    if (free_items_.empty()) free_items_.push_back(std::make_unique<StreamItem>());
-    item = free_items_.back().release();
-    free_items_.pop_back();
-  }
-  item->type = ReadyNode::Type::kWork;
-  item->set_priority(work.priority);
-  item->sequence = work.sequence;
-  item->work = work;
-  put(*item);
-}
+void WorkerPool::execute(const device::Work& work) { put(items_.make(work)); }
 
 void WorkerPool::return_batch(Worker& me) {
   for (; me.count > me.next; --me.count) {  // the last first, as each goes to the front
@@ -232,7 +205,7 @@ bool WorkerPool::could_defer(const Worker& me) const {
 bool WorkerPool::may_defer(const Worker& me) {
   if (!could_defer(me)) return false;
   if (deferred_since_.load() == 0) deferred_since_.store(now_ns());
-  return searching_.load() == 0 && (sleeping_.load() == 0 || napping_.load() != 0);
+  return idle_.searching() == 0 && (idle_.sleeping() == 0 || idle_.napping() != 0);
 }
 
 void WorkerPool::end(Worker& me, Operation& op, ReadyList& ready) {
@@ -257,12 +230,13 @@ void WorkerPool::collect_overdue() {
 
 ReadyNode* WorkerPool::next(Worker& me) {
   if (ReadyNode* const node = from_batch(me)) return node;
-  if (me.is_fed && idle_ == Idle::kSpin) let_come();
+  if (me.is_fed && spins_) let_come();
   return search(me);
 }
 
-void WorkerPool::work(Worker& me) {
+bool WorkerPool::work(Worker& me) {
   while (ReadyNode* const node = next(me)) run(me, *node);
+  return !stopping_.load();
 }
 
 void WorkerPool::run(Worker& me, ReadyNode& first) {
@@ -292,6 +266,7 @@ ReadyNode* WorkerPool::run_operation(Worker& me, Operation& op) {
   if (begin != 0) end_measuring(me, begin);
   if (engine_.after_callable(op, ready)) end(me, op, ready);
   Operation* const mine = ready.take_first_of(*this);
+  if (mine == nullptr) search_early(me, ready);
   engine_.dispatch(ready);
   if (mine == nullptr) return nullptr;
   if (engine_.tracing()) mine->extras->ready_at = now_ns();
@@ -299,11 +274,7 @@ ReadyNode* WorkerPool::run_operation(Worker& me, Operation& op) {
 }
 
 void WorkerPool::run_work(StreamItem& item) {
-  const device::Work work = item.work;
-  {
-    const std::lock_guard lock(items_lock_);
-    free_items_.emplace_back(&item);
-  }
+  const device::Work work = items_.end(item);
   // Nobody knows here which wait covers it.
   if (engine_.ledger().is_waited_for_all()) engine_.collect();
   work.run(work.argument);
@@ -324,7 +295,7 @@ ReadyNode* WorkerPool::keep_or_queue(Worker& me, ReadyNode& node) {
 
 ReadyNode* WorkerPool::queue_and_pop(Worker& me, ReadyNode& node) {
   ReadyNode* next = nullptr;
-  bool wakes = false;
+  Worker* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);
     empty_inbox();
@@ -334,9 +305,9 @@ ReadyNode* WorkerPool::queue_and_pop(Worker& me, ReadyNode& node) {
       next = join_first();
       if (next == nullptr) next = queue_.pop();
     }
-    wakes = claim_sleeper();
+    woken = claim_sleeper();
   }
-  if (wakes) wake();
+  PoolGroup::wake(woken);
   return next;
 }
 

@@ -3,7 +3,6 @@
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "engine/base/float_control.h"
@@ -13,10 +12,13 @@
 #include "engine/device/backend.h"
 #include "engine/graph_run.h"
 #include "engine/guest.h"
+#include "engine/idle_workers.h"
 #include "engine/inbox.h"
 #include "engine/lane_queue.h"
 #include "engine/open_runs.h"
+#include "engine/pool_group.h"
 #include "engine/ready_queue.h"
+#include "engine/stream_items.h"
 #include "engine/trace_log.h"
 #include "engine/worker.h"
 
@@ -24,7 +26,7 @@ namespace heddle::detail {
 
 class ThreadedEngine;
 
-/// Threads of the CPU that run the operations of one lane, and the work of simulated devices.
+/// Workers of the CPU that run the operations of one lane, and the work of simulated devices.
 ///
 /// Others leave ready operations in an inbox, which costs them one atomic operation, and the
 /// workers sort it into the queue; who finds the inbox full does it for them. A worker that finds
@@ -36,15 +38,16 @@ class ThreadedEngine;
 /// Invariants (the fields under mutex_ but for Worker::batch):
 ///  - Who puts something into an empty inbox wakes a sleeping worker unless another one is
 ///    searching, be it awake or just being woken; a searching worker that finds something wakes the
-///    next if there is more. A worker that is going to sleep counts itself in sleeping_, and off
-///    searching_, before it looks into the inbox for the last time (all sequentially consistent),
+///    next if there is more. A worker that is going to sleep counts itself as sleeping, and not
+///    searching, before it looks into the inbox for the last time (all sequentially consistent),
 ///    so one sees the other: nothing is left in inbox and queue while a worker sleeps and none
-///    searches or naps. It then looks into open_runs_, too (see GraphRun).
+///    searches or naps. It then looks into open_runs_, too (see GraphRun). Threads of other pools
+///    may search instead of its own (see PoolGroup).
 ///  - Where operations are so small that workers are in each other's way (is_fine_), one that finds
 ///    another at work naps before it looks for more. Nobody wakes a sleeping worker as long as one
 ///    naps and one is awake: what that one leaves is found at the end of the nap. A worker naps,
 ///    too, instead of going to sleep, while a run is kept in order for one (see GraphRun).
-///  - There are as many seats as workers. Who runs something has one: a worker that is not idle(),
+///  - There are as many seats as workers. Who runs something has one: a worker that is not idle,
 ///    or a guest. A worker that finds no free seat goes to sleep, and nobody wakes one then; a
 ///    guest that gives its seat back wakes one if there is work.
 ///  - A node is in the inbox, in the queue, in one element of one batch, or running. Whoever
@@ -52,7 +55,7 @@ class ThreadedEngine;
 ///    nothing else.
 ///  - While every worker is busy, ends that others wait for are taken note of some at a time. Who
 ///    defers one says so in deferred_since_ before it looks whether a worker is idle; an idle
-///    worker counts itself in searching_, or off napping_, before it looks there (all sequentially
+///    worker counts itself as searching, or not napping, before it looks there (all sequentially
 ///    consistent), and a busy one looks before each operation. That is done only if no thread
 ///    waits, if no other queue could run what becomes ready, and if several workers make the
 ///    order of equals free.
@@ -64,13 +67,8 @@ class ThreadedEngine;
 ///    sees the other.
 class WorkerPool final : public LaneQueue, public device::Executor {
  public:
-  enum class Idle : std::uint8_t {
-    kSpin,   ///< look for work for a moment before sleeping
-    kSleep,  ///< sleep at once
-  };
-
-  WorkerPool(ThreadedEngine& engine, std::string name, int threads, Idle idle);
-  ~WorkerPool() override;
+  /// `spins`: idle workers look for work for a moment before they sleep.
+  WorkerPool(ThreadedEngine& engine, PoolGroup& group, int workers, bool spins);
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
@@ -85,7 +83,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void open(GraphRun& run);
   bool may_open() const { return open_runs_.may_add(); }
   void close(GraphRun& run);
-  /// True if a worker sleeps and none searches, so that help() must be called.
+  /// True if a worker sleeps and nobody searches, so that help() must be called.
   bool lacks_searcher() const;
   /// True if the first worker is at a run that goes before `place`, and looks at others after it.
   bool is_at_run_before(const ReadyPlace& place) const;
@@ -95,7 +93,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   /// True if they have the same results on the calling thread.
   bool may_have_guest() const { return base::float_control() == float_control_; }
   const base::OpenMp& openmp() const { return openmp_; }
-  bool seems_idle() const { return idle() != 0; }
+  bool seems_idle() const { return idle_.count() != 0; }
   /// The next operation, or null, and the seat is given back, if that is not `wanted` or if there
   /// is no idle worker whose seat the caller could take, or has taken (`has_seat`).
   Operation* take_for_guest(const Wanted& wanted, bool& has_seat);
@@ -110,15 +108,27 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   /// As has_work(), but may miss what is being put.
   bool seems_to_have_work() const { return has_queue_.load() || !inbox_.looks_empty(); }
 
-  /// Ends the threads. The queue must be empty and stay so.
-  void stop();
+  // For the threads of a PoolGroup.
+  /// Runs operations until the thread is another worker, or sleeps: true, or the pool is stopped.
+  bool work(Worker& me);
+  /// Threads come to an end when they are woken. The queue must be empty and stay so.
+  void stop() { stopping_.store(true); }
+  void join_group() { in_group_.store(true); }
+  bool may_stand_in() const { return in_group_.load() && group_.has_others(); }
+  unsigned float_control() const { return float_control_; }
+  base::SpinLock& mutex() { return mutex_; }
+  IdleWorkers& idle() { return idle_; }  ///< guarded by it
+  bool is_fine() const { return is_fine_.load(); }
+  std::uint64_t takes() const { return takes_.load(std::memory_order_relaxed); }
+  /// True if there seems to be work, a worker sleeps, and none searches.
+  bool lacks_worker() const;
+  /// The sleeping worker that it lacks, for the calling thread; or null.
+  Worker* claim();
 
  private:
   /// Operations of a run that a worker executes between two looks at what else is waiting.
   static constexpr std::uint32_t kLookEvery = 16;
-  struct StreamItem;
   enum class Asked : std::uint8_t { kNothing, kSeat, kGranted };  ///< for, by a guest
-  void work(Worker& me);
   void run(Worker& me, ReadyNode& node);
   // These return the node that runs next, or null.
   ReadyNode* run_operation(Worker& me, Operation& op);
@@ -151,34 +161,29 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyNode* steal(const Worker& me);
   ReadyNode* take(Worker& me);
   bool has_work() const { return !inbox_.empty() || has_queue_.load() || open_runs_.has_ready(); }
-  /// Workers that run nothing and so leave their seats to guests. Under the lock it is at most one
-  /// too few for each that is just going to take the lock.
-  std::uint32_t idle() const { return sleeping_.load() + searching_.load() + napping_.load(); }
   /// How often something has been done that another worker could have done.
-  std::uint64_t taken_by_others() const { return takes_ + open_runs_.ended(); }
+  std::uint64_t taken_by_others() const { return takes() + open_runs_.ended(); }
   /// After Worker::begin_measuring(), unless that was 0. True if operations are small.
   bool end_measuring(Worker& me, std::int64_t begin);
-  /// True if one worker is enough for what there is, and another one has taken some since the last
-  /// look of this one.
   bool may_nap(Worker& me) const;
-  bool is_other_awake() const;
   void watch_runs(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching);
   void nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching);
   /// Until there seems to be work: true, or that takes too long.
   bool spin(int& pauses) const;
   void let_come() const;
-  bool try_sleep(std::unique_lock<base::SpinLock>& lock, bool searching, bool has_seat);
-  void sleep(std::unique_lock<base::SpinLock>& lock);
+  bool try_sleep(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching, bool has_seat);
+  bool may_spin() const { return spins_ || (may_stand_in() && group_.may_spin()); }
+  void search_early(Worker& me, const ReadyList& ready);
   void put(ReadyNode& node);
   void empty_inbox();
   bool is_urgent(int priority, std::uint64_t sequence) const;
-  /// Makes a sleeping worker search if one has to: then the caller calls wake() without the lock.
-  bool claim_sleeper();
-  void wake() { wakes_.notify_one(); }
+  /// A sleeping worker that now has to search, or null: the caller wakes it without the lock.
+  Worker* claim_sleeper();
+  Worker* claim_one();
 
   ThreadedEngine& engine_;
-  const std::string name_;
-  const Idle idle_;
+  PoolGroup& group_;
+  const bool spins_;
   const base::OpenMp openmp_;
   const unsigned float_control_;  ///< of its threads
   std::vector<std::unique_ptr<Worker>> workers_;
@@ -192,25 +197,20 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   // Mostly written under mutex_, and read without. Who puts reads only what seldom changes.
   alignas(64) base::Atomic<bool> has_queue_{false};  ///< something is in queue_
   base::Atomic<bool> stopping_{false};
-  base::Atomic<std::uint32_t> searching_{0};
-  base::Atomic<std::uint32_t> woken_{0};  ///< of the searching ones, those still to wake up
-  base::Atomic<std::uint32_t> wakes_{0};
-  base::Atomic<std::uint32_t> napping_{0};
+  base::Atomic<bool> in_group_{false};
   base::Atomic<bool> is_fine_{false};
   std::uint32_t guests_ = 0;  ///< that have a seat, or are granted one; guarded by mutex_
   base::Atomic<Asked> asked_{Asked::kNothing};
-  std::uint64_t takes_ = 0;  ///< how often somebody found work; guarded by mutex_
-  alignas(64) base::Atomic<std::uint32_t> sleeping_{0};
-  base::Atomic<std::uint32_t> urgent_{0};
+  base::Atomic<std::uint64_t> takes_{0};  ///< how often somebody found work
+  IdleWorkers idle_;
+  alignas(64) base::Atomic<std::uint32_t> urgent_{0};
   /// Of the node that went into a batch last. Nothing is urgent before the first.
   base::Atomic<int> batched_priority_{std::numeric_limits<int>::max()};
   base::Atomic<std::uint64_t> batched_sequence_{0};
 
   /// When the oldest end that is not taken note of was deferred; 0: there is none.
   alignas(64) base::Atomic<std::int64_t> deferred_since_{0};
-
-  alignas(64) base::SpinLock items_lock_;
-  std::vector<std::unique_ptr<StreamItem>> free_items_;  ///< guarded by it
+  StreamItems items_;
 };
 
 }  // namespace heddle::detail

@@ -92,12 +92,12 @@ bool WorkerPool::is_at_run_before(const ReadyPlace& place) const {
 }
 
 void WorkerPool::help() {
-  bool wakes = false;
+  Worker* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    wakes = claim_sleeper();
+    woken = claim_sleeper();
   }
-  if (wakes) wake();
+  PoolGroup::wake(woken);
 }
 
 ReadyNode* WorkerPool::join_first() {

@@ -10,13 +10,13 @@
 namespace heddle::detail {
 
 Operation* WorkerPool::take_for_guest(const Wanted& wanted, bool& has_seat) {
-  bool wakes = false;
+  Worker* woken = nullptr;
   Operation* op = nullptr;
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(has_seat, false)) --guests_;
-    if (idle() > guests_ && !shares_cpu(nullptr, base::current_cpu()) && open_runs_.empty() &&
-        !stopping_.load()) {
+    if (idle_.count() > guests_ && !shares_cpu(nullptr, base::current_cpu()) &&
+        open_runs_.empty() && !stopping_.load()) {
       empty_inbox();
       // What take() gives is another one now and then: one that was overtaken too often.
       const ReadyPlace place = wanted.covers(queue_.first()) ? queue_.take() : ReadyPlace{};
@@ -28,20 +28,20 @@ Operation* WorkerPool::take_for_guest(const Wanted& wanted, bool& has_seat) {
         queue_.put_back(place);
       }
     }
-    wakes = claim_sleeper();
+    woken = claim_sleeper();
   }
-  if (wakes) wake();
+  PoolGroup::wake(woken);
   return op;
 }
 
 void WorkerPool::leave_seat() {
-  bool wakes = false;
+  Worker* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);
     --guests_;
-    wakes = claim_sleeper();
+    woken = claim_sleeper();
   }
-  if (wakes) wake();
+  PoolGroup::wake(woken);
 }
 
 bool WorkerPool::shares_cpu(const Worker* me, int cpu) const {
@@ -52,7 +52,7 @@ bool WorkerPool::shares_cpu(const Worker* me, int cpu) const {
 }
 
 bool WorkerPool::is_crowded() const {
-  if (idle() != 0 || !seems_to_have_work()) return false;
+  if (seems_idle() || !seems_to_have_work()) return false;
   const int here = base::current_cpu();
   bool crowded = false;
   for (const auto& worker : workers_) {
@@ -73,7 +73,7 @@ bool WorkerPool::ask_for_seat() {
 
 void WorkerPool::grant_seat(const Worker& me) {
   if (asked_.load(std::memory_order_relaxed) != Asked::kSeat) return;
-  if (idle() != guests_) return;  // it has none itself, or another one is free
+  if (idle_.count() != guests_) return;  // it has none itself, or another one is free
   if (!shares_cpu(&me, base::current_cpu())) return;
   asked_.store(Asked::kGranted);
   ++guests_;
@@ -85,15 +85,15 @@ void WorkerPool::take_granted() {
 }
 
 void WorkerPool::withdraw() {
-  bool wakes = false;
+  Worker* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);
     if (asked_.exchange(Asked::kNothing) == Asked::kGranted) {
       --guests_;
-      wakes = claim_sleeper();
+      woken = claim_sleeper();
     }
   }
-  if (wakes) wake();
+  PoolGroup::wake(woken);
 }
 
 }  // namespace heddle::detail

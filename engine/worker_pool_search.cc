@@ -46,15 +46,14 @@ bool WorkerPool::end_measuring(Worker& me, std::int64_t begin) {
   const std::int64_t since = std::exchange(me.measured_at, end);
   const bool fine = end - begin < kFine && end - since < kFineTogether;
   if (is_fine_.load(std::memory_order_relaxed) != fine) is_fine_.store(fine);
+  group_.set_fine(end - begin < kFine);
   return fine;
 }
 
-bool WorkerPool::is_other_awake() const {
-  return sleeping_.load() + napping_.load() + 1 < workers_.size();
-}
-
+/// True if one worker is enough for what there is, and another one has taken some since the last
+/// look of this one.
 bool WorkerPool::may_nap(Worker& me) const {
-  if (!is_fine_.load() || stopping_.load() || !is_other_awake()) return false;
+  if (!is_fine_.load() || stopping_.load() || idle_.awake() < 2) return false;
   const std::uint64_t taken = taken_by_others();
   return std::exchange(me.takes, taken) != taken;
 }
@@ -62,7 +61,7 @@ bool WorkerPool::may_nap(Worker& me) const {
 /// Takes part in the runs that are kept in order if they do not go on fast without it.
 void WorkerPool::watch_runs(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching) {
   me.takes = taken_by_others();
-  if (is_other_awake()) nap(me, lock, searching);
+  if (idle_.awake() > 1) nap(me, lock, searching);
   if (taken_by_others() - me.takes >= kFewInNap) return;
   open_runs_.leave_orders();
   lock.unlock();
@@ -72,16 +71,16 @@ void WorkerPool::watch_runs(Worker& me, std::unique_lock<base::SpinLock>& lock, 
 
 void WorkerPool::nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching) {
   me.cpu.store(-1, std::memory_order_relaxed);
-  napping_.fetch_add(1);
-  if (searching) searching_.fetch_sub(1);
+  idle_.begin_nap(searching);
   lock.unlock();
+  if (searching) group_.hand_over(*this);
   base::sleep_for(kNap);
-  napping_.fetch_sub(1);
+  idle_.end_nap();
   collect_deferred();
   me.ran = 0;
   me.measured_at = now_ns();
   lock.lock();
-  if (searching) searching_.fetch_add(1);
+  if (searching) idle_.begin_search();
 }
 
 /// Only for what is not waited for, and where this is not one of several queues that feed each
@@ -97,8 +96,9 @@ void WorkerPool::let_come() const {
 
 ReadyNode* WorkerPool::search(Worker& me) {
   std::unique_lock lock(mutex_);
-  bool searching = false;
-  bool has_spun = idle_ == Idle::kSleep;
+  PoolThread& self = *me.self;
+  bool searching = std::exchange(self.is_searching, false);
+  bool has_spun = !may_spin();
   bool has_collected = false;
   int pauses = 1;  // between two looks
   for (;;) {
@@ -107,18 +107,19 @@ ReadyNode* WorkerPool::search(Worker& me) {
       has_collected = false;  // what was deferred since it looked
     }
     if (!searching) grant_seat(me);
-    const bool has_seat = idle() + (searching ? 0 : 1) > guests_;
+    const bool has_seat = idle_.count() + (searching ? 0 : 1) > guests_;
     ReadyNode* node = has_seat ? join_first() : nullptr;
     if (node == nullptr && has_seat) node = take(me);
     if (node == nullptr && has_seat) node = steal(me);
     if (node != nullptr || stopping_.load()) {
-      ++takes_;
+      takes_.store(takes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       me.takes = taken_by_others();
       me.cpu.store(base::current_cpu(), std::memory_order_relaxed);
-      if (searching) searching_.fetch_sub(1);
-      const bool wakes = claim_sleeper();
+      if (searching) idle_.end_search();
+      Worker* const woken = claim_sleeper();
       lock.unlock();
-      if (wakes) wake();
+      PoolGroup::wake(woken);
+      if (searching) group_.hand_over(*this);
       return node;
     }
     if (has_seat && has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);
@@ -129,7 +130,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
     if (!has_seat) has_spun = true;
     if (!has_spun || !has_collected) {
       if (!std::exchange(searching, true)) {
-        searching_.fetch_add(1);
+        idle_.begin_search();
         me.cpu.store(-1, std::memory_order_relaxed);
       }
       lock.unlock();
@@ -145,27 +146,40 @@ ReadyNode* WorkerPool::search(Worker& me) {
       continue;
     }
     has_collected = false;  // it counts as asleep: what is deferred meanwhile is its business
-    if (!try_sleep(lock, std::exchange(searching, false), has_seat)) continue;
-    pauses = 1;
-    searching = !stopping_.load();
-    has_spun = idle_ == Idle::kSleep;
+    if (!try_sleep(me, lock, std::exchange(searching, false), has_seat)) continue;
+    group_.sleep(me, self);
+    return nullptr;
   }
 }
 
-/// False if there is something to look at first, for who has a seat.
-bool WorkerPool::try_sleep(std::unique_lock<base::SpinLock>& lock, bool searching, bool has_seat) {
-  sleeping_.fetch_add(1);
-  if (searching) searching_.fetch_sub(1);
+/// False if there is something to look at first, for who has a seat. Else without the lock.
+bool WorkerPool::try_sleep(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching,
+                           bool has_seat) {
+  idle_.begin_sleep(searching);
   // Who put it there may have seen nobody asleep, or is at it.
   if (has_seat && (!inbox_.empty() || open_runs_.has_ready())) {
-    sleeping_.fetch_sub(1);
+    idle_.cancel_sleep();
     lock.unlock();
+    if (searching) group_.hand_over(*this);
     base::yield();
     lock.lock();
     return false;
   }
-  sleep(lock);
+  me.is_fed = false;
+  idle_.lie_down(me);
+  lock.unlock();
   return true;
+}
+
+/// Counts the worker as searching if it has nothing to do next: then nobody is woken for what it
+/// has made ready elsewhere, and its own thread goes there.
+void WorkerPool::search_early(Worker& me, const ReadyList& ready) {
+  const Operation* const first = ready.front();
+  if (first == nullptr || first->queue == nullptr || first->queue->is_stream()) return;
+  if (me.next != me.count || !may_stand_in() || seems_to_have_work()) return;
+  me.self->is_searching = true;
+  me.cpu.store(-1, std::memory_order_relaxed);
+  idle_.begin_search();
 }
 
 bool WorkerPool::spin(int& pauses) const {
@@ -173,22 +187,11 @@ bool WorkerPool::spin(int& pauses) const {
   const std::int64_t end = now_ns() + kSpin;
   for (; now_ns() < end; pauses = std::min(2 * pauses, kMaxPauses)) {
     if (seems_to_have_work() || stopping_.load()) return true;
+    if (may_stand_in() && group_.lacks_worker(*this)) return false;
     if (gives_way) base::yield();
     for (int i = 0; i < pauses && !gives_way; ++i) base::cpu_relax();
   }
   return false;
-}
-
-/// Returns as a searching worker, unless the pool is being stopped.
-void WorkerPool::sleep(std::unique_lock<base::SpinLock>& lock) {
-  while (woken_.load() == 0) {
-    if (stopping_.load()) return;
-    const std::uint32_t seen = wakes_.load();
-    lock.unlock();
-    wakes_.wait(seen);
-    lock.lock();
-  }
-  woken_.fetch_sub(1);
 }
 
 }  // namespace heddle::detail

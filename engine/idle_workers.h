@@ -1,0 +1,90 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/base/sync.h"
+#include "engine/worker.h"
+
+namespace heddle::detail {
+
+/// Which workers of a pool run nothing: those that search for work, nap, or sleep.
+///
+/// Thread safety: members that are const and those that only count may be called from any thread,
+/// asleep_ is guarded by the pool's lock.
+///
+/// Invariants:
+///  - A sleeping worker counts in sleeping(), and may be claimed as soon as it is in asleep_: then
+///    it counts as searching, before its thread or another one for it is there.
+///  - All counters are sequentially consistent: see WorkerPool and PoolGroup for what meets there.
+class IdleWorkers {
+ public:
+  explicit IdleWorkers(std::size_t workers) : workers_(workers) { asleep_.reserve(workers); }
+
+  std::uint32_t sleeping() const { return sleeping_.load(); }
+  std::uint32_t searching() const { return searching_.load(); }
+  std::uint32_t napping() const { return napping_.load(); }
+  /// Under the lock it is at most one too few for each that is just going to take the lock.
+  std::uint32_t count() const { return sleeping() + searching() + napping(); }
+  /// Workers that run or look for something.
+  std::size_t awake() const { return workers_ - sleeping() - napping(); }
+  /// One searches that is no more on its way here.
+  bool has_searcher() const { return searching() > coming_.load(); }
+  /// A worker sleeps, none searches, and none that naps will see what those that are awake leave.
+  bool lack_searcher() const {
+    const std::uint32_t asleep = sleeping();
+    if (asleep == 0 || searching() != 0) return false;
+    const std::uint32_t naps = napping();
+    return naps == 0 || asleep + naps >= workers_;
+  }
+
+  void begin_search() { searching_.fetch_add(1); }
+  void end_search() { searching_.fetch_sub(1); }
+  void begin_nap(bool searching) {
+    napping_.fetch_add(1);
+    if (searching) end_search();
+  }
+  void end_nap() { napping_.fetch_sub(1); }
+  /// A worker that was claimed and woken is here.
+  void arrive() { coming_.fetch_sub(1); }
+
+  /// Counts a worker as asleep, before the last look.
+  void begin_sleep(bool searching) {
+    sleeping_.fetch_add(1);
+    if (searching) end_search();
+  }
+  void cancel_sleep() { sleeping_.fetch_sub(1); }
+  /// After that look.
+  void lie_down(Worker& worker) {
+    worker.is_asleep = true;
+    asleep_.push_back(&worker);
+  }
+  bool can_claim() const { return !asleep_.empty(); }
+  /// A sleeping worker, that now counts as searching. There is one.
+  Worker& claim() {
+    Worker& worker = *asleep_.back();
+    get_up(worker);
+    return worker;
+  }
+  /// For who wakes what it has claimed.
+  void expect() { coming_.fetch_add(1); }
+  void get_up(Worker& worker) {
+    worker.is_asleep = false;
+    std::erase(asleep_, &worker);
+    sleeping_.fetch_sub(1);
+    begin_search();
+  }
+
+ private:
+  const std::size_t workers_;
+  std::vector<Worker*> asleep_;
+  alignas(64) base::Atomic<std::uint32_t> searching_{0};
+  base::Atomic<std::uint32_t> coming_{0};  ///< of the searching ones
+  base::Atomic<std::uint32_t> napping_{0};
+  /// Apart, as who puts something into the inbox reads it.
+  alignas(64) base::Atomic<std::uint32_t> sleeping_{0};
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,188 @@
+#include "engine/pool_group.h"
+
+#include <chrono>
+#include <mutex>
+#include <string>
+
+#include "engine/base/thread.h"
+#include "engine/worker_pool.h"
+
+namespace heddle::detail {
+namespace {
+
+/// How long who watches naps.
+constexpr std::chrono::microseconds kNap{50};
+
+}  // namespace
+
+void PoolGroup::start(Worker& worker) {
+  const std::string name = "hdl-worker-" + std::to_string(threads_.size());
+  threads_.push_back(std::make_unique<PoolThread>(worker));
+  PoolThread& self = *threads_.back();
+  worker.self = &self;
+  try {
+    self.thread = base::start_thread(name, [&self] {
+      Worker* now = self.worker.load();
+      now->pool.openmp().share_cpus();
+      while (now->pool.work(*now)) now = self.worker.load();
+    });
+  } catch (...) {
+    threads_.pop_back();
+    throw;
+  }
+}
+
+void PoolGroup::add(WorkerPool& pool, int spinning) {
+  const std::size_t n = count();
+  if (n != 0 && pool.float_control() != this->pool(0).float_control()) return;
+  spinning_.fetch_add(static_cast<std::size_t>(spinning));
+  pools_.at(n).store(&pool);
+  pool.join_group();
+  count_.store(n + 1);
+}
+
+void PoolGroup::stop() {
+  for (const auto& self : threads_) self->wake();
+  for (const auto& self : threads_) {
+    if (self->thread.joinable()) self->thread.join();
+  }
+}
+
+void PoolGroup::stop(const WorkerPool& pool) {
+  while (!threads_.empty() && &threads_.back()->worker.load()->pool == &pool) {
+    threads_.back()->wake();
+    threads_.back()->thread.join();
+    threads_.pop_back();
+  }
+}
+
+std::size_t PoolGroup::awake() const {
+  std::size_t awake = 0;
+  for (std::size_t i = 0; i != count(); ++i) awake += pool(i).idle().awake();
+  return awake;
+}
+
+std::uint64_t PoolGroup::takes() const {
+  std::uint64_t takes = 0;
+  for (std::size_t i = 0; i != count(); ++i) takes += pool(i).takes();
+  return takes;
+}
+
+bool PoolGroup::is_looked_after(const WorkerPool& pool) const {
+  if (watching_.load() != 0 && awake() != 0) return true;
+  for (std::size_t i = 0; i != count(); ++i) {
+    WorkerPool& other = this->pool(i);
+    if (&other != &pool && other.idle().has_searcher()) return true;
+  }
+  return false;
+}
+
+/// Where operations are small one worker is enough, as long as somebody watches.
+bool PoolGroup::should_stand_in(WorkerPool& pool) const {
+  if (!pool.lacks_worker()) return false;
+  return watching_.load() == 0 || !pool.is_fine() || pool.idle().awake() == 0;
+}
+
+bool PoolGroup::lacks_worker(const WorkerPool& but) const {
+  for (std::size_t i = 0; i != count(); ++i) {
+    WorkerPool& other = pool(i);
+    if (&other != &but && should_stand_in(other)) return true;
+  }
+  return false;
+}
+
+void PoolGroup::hand_over(const WorkerPool& pool) const {
+  if (!pool.may_stand_in()) return;
+  for (std::size_t i = 0; i != count(); ++i) {
+    WorkerPool& other = this->pool(i);
+    if (&other != &pool && other.lacks_worker()) other.help();
+  }
+}
+
+Worker* PoolGroup::claim() const {
+  for (std::size_t i = 0; i != count(); ++i) {
+    WorkerPool& other = pool(i);
+    if (!should_stand_in(other)) continue;
+    if (Worker* const worker = other.claim()) return worker;
+  }
+  return nullptr;
+}
+
+bool PoolGroup::watch(PoolThread& self) {
+  if (!may_watch() || takes() == self.watched) return false;
+  std::uint32_t nobody = 0;
+  if (!watching_.compare_exchange_strong(nobody, 1)) return false;
+  do {
+    for (std::size_t i = 0; i != count(); ++i) taken_.at(i) = pool(i).takes();
+    base::sleep_for(kNap);
+  } while (may_watch() && goes_on());
+  self.watched = takes();
+  watching_.store(0);
+  return true;
+}
+
+/// True if something was taken during the nap, and from every pool that lacks a worker.
+bool PoolGroup::goes_on() const {
+  bool goes_on = false;
+  for (std::size_t i = 0; i != count(); ++i) {
+    const bool was_taken = pool(i).takes() != taken_.at(i);
+    if (!was_taken && pool(i).lacks_worker()) return false;
+    goes_on = goes_on || was_taken;
+  }
+  return goes_on;
+}
+
+void PoolGroup::sleep(Worker& me, PoolThread& self) {
+  if (me.pool.may_stand_in()) {
+    if (stand_in(me, self)) return;
+    if (watch(self) && get_up(self)) return;
+  }
+  while (self.woken.load() == 0) self.woken.wait(0);
+  self.woken.store(0);
+  self.is_searching = true;
+  self.worker.load()->pool.idle().arrive();
+}
+
+/// Makes the calling thread, which is `me` and has lain down, the worker that another pool lacks.
+/// False if none does, or if somebody is just waking this one.
+bool PoolGroup::stand_in(Worker& me, PoolThread& self) {
+  Worker* const lacking = claim();
+  if (lacking == nullptr) return false;
+  PoolThread& other = *lacking->self;
+  self.is_searching = true;
+  if (&other == &self) return true;
+  {
+    const std::lock_guard lock(me.pool.mutex());
+    if (me.is_asleep && me.self == &self) {
+      me.self = &other;
+      other.worker.store(&me);
+      lacking->self = &self;
+      self.worker.store(lacking);
+      return true;
+    }
+  }
+  lacking->pool.idle().expect();
+  wake(lacking);
+  return false;
+}
+
+/// Makes the sleeping worker that the calling thread is a searching one. False if somebody has
+/// claimed it.
+bool PoolGroup::get_up(PoolThread& self) {
+  for (;;) {
+    Worker& worker = *self.worker.load();
+    WorkerPool& pool = worker.pool;
+    const std::lock_guard lock(pool.mutex());
+    if (!worker.is_asleep) return false;
+    if (worker.self != &self) continue;  // meanwhile it is another one
+    pool.idle().get_up(worker);
+    self.is_searching = true;
+    return true;
+  }
+}
+
+void PoolGroup::wake(Worker* claimed) {
+  if (claimed != nullptr) claimed->self->wake();
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/base/sync.h"
+#include "engine/pool_thread.h"
+
+namespace heddle::detail {
+
+class WorkerPool;
+
+/// The pools of an engine's CPU lanes, and their threads, which stand in for each other: one that
+/// has nothing to do becomes the sleeping worker of another pool that has work; the thread that
+/// this one had becomes the worker that the first one was, and sleeps on. So what goes from lane to
+/// lane does not wake a thread at each step, and yet every worker has a thread of its own at every
+/// moment, whatever the operations do.
+///
+/// Thread safety: add(), start() and stop() are called by one thread at a time; every other member
+/// may be called from any thread.
+///
+/// Invariants:
+///  - A pool lacks a worker if it has work, a worker of it sleeps, and none of it searches (see
+///    WorkerPool). If one does, a thread of another pool searches, or one watches and one is awake,
+///    or somebody is just claiming its worker. For who puts work into a pool and sees such a thread
+///    wakes nobody, and
+///     - who stops searching, or lies down to sleep, looks into all pools afterwards;
+///     - who stops watching searches, after that is to be seen;
+///     - who puts looks for them after the work is to be seen.
+///    All of this is sequentially consistent, so one sees the other.
+///  - One watches at most, and only where operations are small: others need not wait for long until
+///    one that is awake comes to their pool. If they do, or if nothing goes on, the watching ends.
+class PoolGroup {
+ public:
+  /// Starts the thread of a pool's worker. Throws std::system_error and std::bad_alloc.
+  void start(Worker& worker);
+  /// From now on the pool's threads stand in for others, if they have the same float control. So
+  /// many more may spin when they find no work.
+  void add(WorkerPool& pool, int spinning);
+  /// Ends all threads. Their pools have been told, and have nothing to do.
+  void stop();
+  /// The same for those of a pool that was not added, after which none was started.
+  void stop(const WorkerPool& pool);
+
+  bool has_others() const { return count() > 1; }
+  bool may_spin() const { return awake() <= spinning_.load(); }
+  /// True if who puts work into `pool` may leave it to a thread of another one.
+  bool is_looked_after(const WorkerPool& pool) const;
+  /// Another pool lacks a worker that the calling thread should be.
+  bool lacks_worker(const WorkerPool& but) const;
+  /// By a worker of `pool` that stops searching: wakes those that are lacking elsewhere.
+  void hand_over(const WorkerPool& pool) const;
+  /// By the thread that was the worker `me`, which has lain down: until the worker that the thread
+  /// is then searches, or its pool is stopped.
+  void sleep(Worker& me, PoolThread& self);
+  /// Wakes the thread of a worker that was claimed for that; or null.
+  static void wake(Worker* claimed);
+  void set_fine(bool is_fine) {
+    if (is_fine_.load(std::memory_order_relaxed) != is_fine) is_fine_.store(is_fine);
+  }
+
+ private:
+  static constexpr std::size_t kMaxPools = 5;
+
+  std::size_t count() const { return count_.load(); }
+  WorkerPool& pool(std::size_t i) const { return *pools_.at(i).load(std::memory_order_relaxed); }
+  std::size_t awake() const;
+  std::uint64_t takes() const;
+  bool should_stand_in(WorkerPool& pool) const;
+  /// The worker that a pool lacks, claimed, or null.
+  Worker* claim() const;
+  bool stand_in(Worker& me, PoolThread& self);
+  static bool get_up(PoolThread& self);
+  /// Naps as long as others get on with small operations; false if not at all.
+  bool watch(PoolThread& self);
+  bool may_watch() const { return is_fine_.load() && awake() != 0; }
+  bool goes_on() const;
+
+  std::array<base::Atomic<WorkerPool*>, kMaxPools> pools_{};
+  base::Atomic<std::size_t> count_{0};
+  base::Atomic<std::size_t> spinning_{0};
+  std::vector<std::unique_ptr<PoolThread>> threads_;
+
+  alignas(64) base::Atomic<std::uint32_t> watching_{0};
+  base::Atomic<bool> is_fine_{false};             ///< the operations that were measured last
+  std::array<std::uint64_t, kMaxPools> taken_{};  ///< WorkerPool::takes(); of who watches
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/base/sync.h"
+
+namespace heddle::detail {
+
+struct Worker;
+
+/// A thread of a PoolGroup. It is always some worker, but not always the same.
+///
+/// Thread safety: the thread's own, but for what is atomic.
+///
+/// Invariants:
+///  - While its worker sleeps (Worker::is_asleep), or has been claimed by who has not yet woken
+///    this thread, others may make it another sleeping worker (see WorkerPool::trade).
+struct PoolThread {
+  explicit PoolThread(Worker& first) : worker(&first) {}
+
+  void wake() {
+    woken.store(1);
+    woken.notify_one();
+  }
+
+  base::Atomic<Worker*> worker;
+  base::Atomic<std::uint32_t> woken{0};  ///< its worker was claimed for it, or all is at an end
+  bool is_searching = false;  ///< its worker counts as searching, though it has not begun to
+  std::uint64_t watched = 0;  ///< PoolGroup::takes() when it watched last
+  base::Thread thread;
+};
+
+}  // namespace heddle::detail
