@@ -15,27 +15,32 @@ using detail::ReadyNode;
 using Inbox = detail::BasicInbox<2>;
 
 /// How WorkerPool's workers fall asleep and are woken: the functions have the names, the atomic
-/// operations and the orders of WorkerPool's. What is left out: batches, spins, and naps.
+/// operations and the orders of WorkerPool's and IdleWorkers'. What is left out: batches, spins,
+/// naps, and other pools (see pool_group_test.cc).
 class Pool {
  public:
+  struct Thread {
+    base::Atomic<std::uint32_t> woken{0};
+  };
+
   void put(ReadyNode& node) {
     const std::size_t number = inbox_.put(node);
-    bool wakes = false;
+    Thread* woken = nullptr;
     if (number == Inbox::kFull) {
       const std::lock_guard lock(mutex_);
       empty_inbox();
       queue_.push_back(&node);
-      wakes = claim_sleeper();
+      woken = claim_sleeper();
     }
     if (number != Inbox::kFull && sleeping_.load() != 0 && inbox_.is_first(number)) {
       const std::lock_guard lock(mutex_);
-      wakes = claim_sleeper();
+      woken = claim_sleeper();
     }
-    if (wakes) wakes_.notify_one();
+    wake(woken);
   }
 
   /// Null once the pool is being stopped.
-  ReadyNode* search() {
+  ReadyNode* search(Thread& self) {
     std::unique_lock lock(mutex_);
     bool searching = false;
     bool has_spun = false;
@@ -44,9 +49,9 @@ class Pool {
       ReadyNode* const node = has_seat ? take() : nullptr;
       if (node != nullptr || stopping_.load()) {
         if (searching) searching_.fetch_sub(1);
-        const bool wakes = claim_sleeper();
+        Thread* const woken = claim_sleeper();
         lock.unlock();
-        if (wakes) wakes_.notify_one();
+        wake(woken);
         return node;
       }
       if (has_seat && has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);
@@ -66,42 +71,42 @@ class Pool {
         lock.lock();
         continue;
       }
-      sleep(lock);
-      searching = !stopping_.load();
+      asleep_.push_back(&self);
+      lock.unlock();
+      sleep(self);
+      lock.lock();
+      searching = true;
       has_spun = false;
     }
   }
 
   /// Null if there is no node, or no free seat.
   ReadyNode* take_for_guest() {
-    bool wakes = false;
+    Thread* woken = nullptr;
     ReadyNode* node = nullptr;
     {
       const std::lock_guard lock(mutex_);
       if (idle() > guests_) node = take();
       if (node != nullptr) ++guests_;
-      wakes = claim_sleeper();
+      woken = claim_sleeper();
     }
-    if (wakes) wakes_.notify_one();
+    wake(woken);
     return node;
   }
   void leave_seat() {
-    bool wakes = false;
+    Thread* woken = nullptr;
     {
       const std::lock_guard lock(mutex_);
       --guests_;
-      wakes = claim_sleeper();
+      woken = claim_sleeper();
     }
-    if (wakes) wakes_.notify_one();
+    wake(woken);
   }
 
-  void stop() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_.store(true);
-      wakes_.fetch_add(1);
-    }
-    wakes_.notify_all();
+  template <std::size_t kThreads>
+  void stop(std::array<Thread, kThreads>& threads) {
+    stopping_.store(true);
+    for (Thread& thread : threads) wake(&thread);
   }
 
  private:
@@ -119,41 +124,37 @@ class Pool {
 
   std::uint32_t idle() const { return sleeping_.load() + searching_.load(); }
 
-  bool claim_sleeper() {
+  Thread* claim_sleeper() {
     const bool has_queue = !queue_.empty();
     if (has_queue_.load(std::memory_order_relaxed) != has_queue) has_queue_.store(has_queue);
-    const std::uint32_t sleeping = sleeping_.load();
-    if (sleeping == 0 || searching_.load() != 0 || !(!inbox_.empty() || has_queue_.load())) {
-      return false;
-    }
-    if (idle() <= guests_) return false;
+    if (sleeping_.load() == 0 || searching_.load() != 0) return nullptr;
+    if (asleep_.empty() || !(!inbox_.empty() || has_queue_.load())) return nullptr;
+    if (idle() <= guests_) return nullptr;
+    Thread* const thread = asleep_.back();
+    asleep_.pop_back();
     sleeping_.fetch_sub(1);
     searching_.fetch_add(1);
-    woken_.fetch_add(1);
-    wakes_.fetch_add(1);
-    return true;
+    return thread;
   }
 
-  void sleep(std::unique_lock<base::SpinLock>& lock) {
-    while (woken_.load() == 0) {
-      if (stopping_.load()) return;
-      const std::uint32_t seen = wakes_.load();
-      lock.unlock();
-      wakes_.wait(seen);
-      lock.lock();
-    }
-    woken_.fetch_sub(1);
+  static void sleep(Thread& self) {
+    while (self.woken.load() == 0) self.woken.wait(0);
+    self.woken.store(0);
+  }
+  static void wake(Thread* claimed) {
+    if (claimed == nullptr) return;
+    claimed->woken.store(1);
+    claimed->woken.notify_one();
   }
 
   Inbox inbox_;
   base::SpinLock mutex_;
   std::vector<ReadyNode*> queue_;
+  std::vector<Thread*> asleep_;
   std::uint32_t guests_ = 0;
   base::Atomic<bool> has_queue_{false};
   base::Atomic<bool> stopping_{false};
   base::Atomic<std::uint32_t> searching_{0};
-  base::Atomic<std::uint32_t> woken_{0};
-  base::Atomic<std::uint32_t> wakes_{0};
   base::Atomic<std::uint32_t> sleeping_{0};
 };
 
@@ -169,25 +170,26 @@ struct Working : rl::test_suite<Working<kPutters, kNodes, kWorkers, kMeet>, kPut
 
   struct State {
     Pool pool;
+    std::array<Pool::Thread, kWorkers> threads;
     std::array<std::array<Node, kNodes>, kPutters> nodes;
     base::Atomic<int> left{kAll};
   };
   std::unique_ptr<State> state = std::make_unique<State>();
 
   void thread(unsigned index) {
-    if (index >= kPutters) return work();
+    if (index >= kPutters) return work(state->threads[index - kPutters]);
     for (Node& node : state->nodes[index]) {
       node.written = 1;
       state->pool.put(node);
     }
   }
-  void work() {
-    while (auto* const node = static_cast<Node*>(state->pool.search())) {
+  void work(Pool::Thread& self) {
+    while (auto* const node = static_cast<Node*>(state->pool.search(self))) {
       check(node->written == 1, "not all that the putter wrote is there");
       const int left = state->left.fetch_sub(1) - 1;
       if (left == 0) {
         state->left.notify_all();
-        state->pool.stop();
+        state->pool.stop(state->threads);
       } else if (kMeet) {
         for (int now = left; now != 0; now = state->left.load()) state->left.wait(now);
       }
@@ -200,6 +202,7 @@ template <int kNodes>
 struct Visiting : rl::test_suite<Visiting<kNodes>, 3> {
   struct State {
     Pool pool;
+    std::array<Pool::Thread, 1> threads;
     std::array<Node, kNodes> nodes;
     base::Atomic<int> left{kNodes};
     Plain<int> running{0};
@@ -213,7 +216,9 @@ struct Visiting : rl::test_suite<Visiting<kNodes>, 3> {
         state->pool.put(node);
       }
     } else if (index == 1) {
-      while (auto* const node = static_cast<Node*>(state->pool.search())) run(*node);
+      while (auto* const node = static_cast<Node*>(state->pool.search(state->threads[0]))) {
+        run(*node);
+      }
     } else if (auto* const node = static_cast<Node*>(state->pool.take_for_guest())) {
       run(*node);
       state->pool.leave_seat();
@@ -222,33 +227,7 @@ struct Visiting : rl::test_suite<Visiting<kNodes>, 3> {
   void run(Node& node) {
     check(node.written == 1, "not all that the putter wrote is there");
     state->running = state->running + 1;
-    if (state->left.fetch_sub(1) == 1) state->pool.stop();
-  }
-};
-
-/// The last steps of WorkerPool::sleep(), and those of claim_sleeper() and wake().
-struct Waking : rl::test_suite<Waking, 2> {
-  base::SpinLock mutex;
-  base::Atomic<std::uint32_t> woken{0};
-  base::Atomic<std::uint32_t> wakes{0};
-
-  void thread(unsigned index) {
-    if (index == 0) {
-      {
-        const std::lock_guard lock(mutex);
-        woken.fetch_add(1);
-        wakes.fetch_add(1);
-      }
-      wakes.notify_one();
-    } else {
-      std::unique_lock lock(mutex);
-      while (woken.load() == 0) {
-        const std::uint32_t seen = wakes.load();
-        lock.unlock();
-        wakes.wait(seen);
-        lock.lock();
-      }
-    }
+    if (state->left.fetch_sub(1) == 1) state->pool.stop(state->threads);
   }
 };
 
@@ -319,20 +298,12 @@ TEST_CASE("sleepers: an end that is deferred is taken note of by who becomes idl
   require_holds<Deferring>(200'000);
 }
 
-TEST_CASE("sleepers: who is woken while it falls asleep wakes up") {
-  require_holds<Waking>(200'000);
-}
-
 TEST_CASE("sleepers: the orders on which this depends are found if they are weaker") {
   // Who puts reads sleeping_, and who falls asleep counts itself there.
   require_vital_found<Working<2, 1, 1>, Working<1, 2, 2, true>, Working<2, 1, 2, true>>(
       "relacy/sleepers_test.cc", 100'000,
       {"put: load seq_cst -> acquire", "put: load seq_cst -> relaxed",
        "search: update seq_cst -> acq_rel (3)", "search: update seq_cst -> relaxed (3)"});
-  // wakes_, in claim_sleeper().
-  require_vital_found<Waking>(
-      "relacy/sleepers_test.cc", 50'000,
-      {"thread: update seq_cst -> acq_rel (2)", "thread: update seq_cst -> relaxed (2)"});
   // searching_; who searches collects before it sleeps, whatever it reads in deferred_since_.
   require_vital_found<Deferring>(
       "relacy/sleepers_test.cc", 50'000,

@@ -1,0 +1,109 @@
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "heddle/engine.h"
+
+#include "tests/explore/explored_options.h"
+#include "tests/explore/explored_program.h"
+#include "tests/support/engines.h"
+#include "tests/support/gate.h"
+#include "tests/support/random_program.h"
+
+namespace heddle::explore {
+namespace {
+
+constexpr std::array kLanes = {Lane::kCompute, Lane::kCopyIn, Lane::kCopyOut, Lane::kBlocking};
+
+class LanesProgram {
+ public:
+  LanesProgram(std::uint64_t seed, const EngineOptions& options)
+      : random_(seed), engine_(options), lanes_(2 + below(static_cast<int>(kLanes.size()) - 1)) {
+    const int variables = 1 + below(4);
+    for (int i = 0; i < variables; ++i) variables_.push_back(engine_.new_variable());
+  }
+
+  std::string run() {
+    const int rounds = 1 + below(3);
+    for (int i = 0; i < rounds; ++i) {
+      push_some();
+      if (below(2) == 0) engine_.wait_for_all();
+      if (below(2) == 0) meet();
+    }
+    meet();
+    engine_.wait_for_all();
+    const std::uint64_t ran = ran_.load();
+    if (ran == pushed_) return {};
+    return std::to_string(ran) + " of " + std::to_string(pushed_) + " operations ran";
+  }
+
+ private:
+  int below(int limit) {
+    random_ = support::mix(random_, 1);
+    return static_cast<int>(random_ % static_cast<std::uint64_t>(limit));
+  }
+  Lane lane() { return kLanes[static_cast<std::size_t>(below(lanes_))]; }
+  const Var& variable() {
+    return variables_[static_cast<std::size_t>(below(static_cast<int>(variables_.size())))];
+  }
+  template <class Fn>
+  void push(Fn fn, const std::vector<Var>& mutates, Lane lane) {
+    ++pushed_;
+    const auto body = [this, fn] {
+      ran_.fetch_add(1);
+      fn();
+    };
+    engine_.push(body, {}, mutates, {.lane = lane});
+  }
+  /// Small operations in a row that goes from lane to lane, or in one lane so many that it shows.
+  void push_some() {
+    const bool in_one = below(3) == 0;
+    const Lane one = lane();
+    const int count = in_one ? 34 : 1 + below(12);
+    for (int i = 0; i < count; ++i) push([] {}, {variable()}, in_one ? one : lane());
+  }
+  void meet();
+
+  std::uint64_t random_;
+  Engine engine_;
+  const int lanes_;  ///< that are used
+  std::vector<Var> variables_;
+  std::uint64_t pushed_ = 0;
+  base::Atomic<std::uint64_t> ran_{0};
+};
+
+/// As many operations as all lanes have workers run at a time: each of these has a thread, whatever
+/// the threads were before.
+void LanesProgram::meet() {
+  std::vector<Lane> workers(static_cast<std::size_t>(engine_.options().cpu_workers - 1),
+                            Lane::kCompute);
+  const bool pooled = engine_.options().kind == EngineKind::kPooled;
+  for (int i = 0; i < lanes_; ++i) {
+    const Lane lane = kLanes[static_cast<std::size_t>(i)];
+    if (!pooled || i == 0 || lane == Lane::kBlocking) workers.push_back(lane);
+  }
+  support::Gate all;
+  base::Atomic<int> missing{static_cast<int>(workers.size())};
+  while (!workers.empty()) {
+    const auto next = workers.begin() + below(static_cast<int>(workers.size()));
+    const auto come = [&] {
+      if (missing.fetch_sub(1) == 1) all.open();
+      all.wait();
+    };
+    push(come, {}, *next);
+    workers.erase(next);
+  }
+  all.wait();
+  engine_.wait_for_all();
+}
+
+}  // namespace
+
+ExploredProgram lanes_program(std::uint64_t seed) {
+  const EngineOptions options = explored_options(seed);
+  return {"lanes of seed " + std::to_string(seed) + "; " + support::describe(options),
+          [seed, options] { return LanesProgram(seed, options).run(); }};
+}
+
+}  // namespace heddle::explore
