@@ -38,6 +38,7 @@ WorkerPool& Router::cpu_pool(Lane lane) {
     const int threads = lane == Lane::kCompute ? engine_.options().cpu_workers : 1;
     // The threads of other lanes mostly sleep: the CPUs are for those that compute.
     const bool spins = lane == Lane::kCompute && (threads == 1 || threads <= base::usable_cpus());
+    pools_.reserve(kLanes);  // before there are threads, which a pool that is made does not end
     pools_.push_back(std::make_unique<WorkerPool>(engine_, group_, threads, spins));
     group_.add(*pools_.back(), spins ? threads : 0);
     size_.fetch_add(1);
