@@ -13,10 +13,12 @@
 namespace heddle {
 
 enum class EngineKind : std::uint8_t {
-  kThreaded,  ///< one worker pool or stream per (device, lane)
-  kPooled,    ///< one worker pool for all CPU work; kBlocking and streams apart
-  kNaive,     ///< runs each operation inside push: the oracle
-  kExplore,   ///< waits run the operations, in one legal order per seed: hunts order bugs
+  /// One worker pool or stream per (device, lane). An operation may run on any thread of the CPU's
+  /// pools, which stand in for each other.
+  kThreaded,
+  kPooled,   ///< one worker pool for all CPU work; kBlocking and streams apart
+  kNaive,    ///< runs each operation inside push: the oracle
+  kExplore,  ///< waits run the operations, in one legal order per seed: hunts order bugs
 };
 
 /// A field equal to its default counts as unset: for the default engine the environment variable
