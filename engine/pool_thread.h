@@ -14,7 +14,7 @@ struct Worker;
 ///
 /// Invariants:
 ///  - While its worker sleeps (Worker::is_asleep), or has been claimed by who has not yet woken
-///    this thread, others may make it another sleeping worker (see WorkerPool::trade).
+///    this thread, others may make it another sleeping worker (see PoolGroup::stand_in).
 struct PoolThread {
   explicit PoolThread(Worker& first) : worker(&first) {}
 
