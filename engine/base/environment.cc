@@ -74,7 +74,7 @@ bool store_kvstore_algorithm(std::string_view text, Environment& into) {
   return text == "auto";
 }
 
-constexpr std::array<Variable, 11> kVariables = {{
+constexpr std::array<Variable, 12> kVariables = {{
     {"HEDDLE_ENGINE", "threaded, pooled, naive or explore",
      "Kind of the default engine. threaded (default): workers or a stream per device and lane. "
      "pooled: one pool of workers for all CPU work. naive: each operation runs inside push. "
@@ -107,8 +107,12 @@ constexpr std::array<Variable, 11> kVariables = {{
      "writes it when declared for reading only, fails.",
      store_switch<&Environment::access_check>},
     {"HEDDLE_DEBUG_SYNC", "0 or 1",
-     "Reserved. 1: every GPU operation ends before the next is issued.",
+     "1: an operation on a CUDA device ends before the next one is issued to that GPU, so that an "
+     "error names the operation that has caused it.",
      store_switch<&Environment::debug_sync>},
+    {"HEDDLE_DEBUG_MEMORY", "0 or 1",
+     "1: memory is filled with NaNs (bytes 0xFF) when it is handed out and when it comes back.",
+     store_switch<&Environment::debug_memory>},
     {"HEDDLE_DETERMINISTIC", "0 or 1",
      "Reserved. 1: sums across devices are taken in one fixed order, whatever the algorithm.",
      store_switch<&Environment::deterministic>},
@@ -155,6 +159,8 @@ RuntimeOptions merge_options(const RuntimeOptions& configured, const Environment
   fill(merged.engine.seed, unset.engine.seed, environment.seed);
   fill(merged.engine.trace, unset.engine.trace, environment.trace);
   fill(merged.engine.access_check, unset.engine.access_check, environment.access_check);
+  fill(merged.debug_sync, unset.debug_sync, environment.debug_sync);
+  fill(merged.debug_memory, unset.debug_memory, environment.debug_memory);
   return merged;
 }
 

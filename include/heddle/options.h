@@ -82,6 +82,12 @@ struct RuntimeOptions {
   /// See README.md for the grammar.
   std::string gpus = {};
   EngineOptions engine = {};
+  /// HEDDLE_DEBUG_SYNC. For debugging: an operation on a CUDA device has ended before the next one
+  /// is issued to that GPU, so that an error names the operation which has caused it.
+  bool debug_sync = false;
+  /// HEDDLE_DEBUG_MEMORY. For debugging: memory of every device is filled with bytes 0xFF, which
+  /// are NaNs, when it is handed out and when it comes back.
+  bool debug_memory = false;
 };
 
 /// Sets what the default engine and the device table are made from; wins over the environment.

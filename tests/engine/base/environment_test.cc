@@ -53,6 +53,7 @@ TEST_CASE("each variable reaches its field") {
                                     {"HEDDLE_TRACE", "1"},
                                     {"HEDDLE_ACCESS_CHECK", "1"},
                                     {"HEDDLE_DEBUG_SYNC", "1"},
+                                    {"HEDDLE_DEBUG_MEMORY", "1"},
                                     {"HEDDLE_DETERMINISTIC", "0"},
                                     {"HEDDLE_KVSTORE_ALGORITHM", "auto"}});
   CHECK(parsed.engine == EngineKind::kNaive);
@@ -64,6 +65,7 @@ TEST_CASE("each variable reaches its field") {
   CHECK(parsed.trace == true);
   CHECK(parsed.access_check == true);
   CHECK(parsed.debug_sync == true);
+  CHECK(parsed.debug_memory == true);
   CHECK(parsed.deterministic == false);
   CHECK(parsed.kvstore_algorithm == "auto");
 }
@@ -90,6 +92,7 @@ TEST_CASE("a value that does not parse is an error that names variable, value an
       {"HEDDLE_TRACE", "yes", "0 or 1"},
       {"HEDDLE_ACCESS_CHECK", "2", "0 or 1"},
       {"HEDDLE_DEBUG_SYNC", "on", "0 or 1"},
+      {"HEDDLE_DEBUG_MEMORY", "yes", "0 or 1"},
       {"HEDDLE_DETERMINISTIC", "true", "0 or 1"},
       {"HEDDLE_KVSTORE_ALGORITHM", "best", "auto"},
   }));
@@ -111,11 +114,15 @@ TEST_CASE("the environment wins over defaults") {
   const RuntimeOptions merged = merge_options({}, parse({{"HEDDLE_GPUS", "sim:2"},
                                                          {"HEDDLE_MAX_PENDING", "9"},
                                                          {"HEDDLE_SEED", "7"},
-                                                         {"HEDDLE_TRACE", "1"}}));
+                                                         {"HEDDLE_TRACE", "1"},
+                                                         {"HEDDLE_DEBUG_SYNC", "1"},
+                                                         {"HEDDLE_DEBUG_MEMORY", "1"}}));
   CHECK(merged.gpus == "sim:2");
   CHECK(merged.engine.max_pending == 9);
   CHECK(merged.engine.seed == 7);
   CHECK(merged.engine.trace);
+  CHECK(merged.debug_sync);
+  CHECK(merged.debug_memory);
   CHECK(merged.engine.cpu_workers == 0);
 }
 
@@ -125,7 +132,7 @@ TEST_CASE("the help names every variable") {
   for (const char* name :
        {"HEDDLE_ENGINE", "HEDDLE_CPU_WORKERS", "HEDDLE_GPUS", "HEDDLE_MAX_PENDING",
         "HEDDLE_WATCHDOG_MS", "HEDDLE_SEED", "HEDDLE_TRACE", "HEDDLE_ACCESS_CHECK",
-        "HEDDLE_DEBUG_SYNC", "HEDDLE_DETERMINISTIC", "HEDDLE_KVSTORE_ALGORITHM"}) {
+        "HEDDLE_DEBUG_SYNC", "HEDDLE_DEBUG_MEMORY", "HEDDLE_DETERMINISTIC", "HEDDLE_KVSTORE_ALGORITHM"}) {
     CHECK_THAT(text.str(), Contains(name));
   }
 }
