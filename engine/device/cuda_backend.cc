@@ -84,22 +84,30 @@ void order_exit_handlers() {
 
 }  // namespace
 
+CudaBackend::CudaBackend(int id, CudaGpu& gpu, int sharers)
+    : gpu_(gpu),
+      quota_("gpu(" + std::to_string(id) + ")",
+             gpu.memory_size() / static_cast<std::size_t>(sharers)) {}
+
 std::string CudaBackend::description() const {
   return gpu_.name() + " (cuda:" + std::to_string(gpu_.index()) + ")";
 }
 
 void* CudaBackend::allocate(std::size_t bytes) {
   gpu_.check_usable();
+  quota_.take(bytes);
   try {
     return gpu_.memory().allocate(bytes);
-  } catch (const OutOfMemory&) {
+  } catch (const OutOfMemory& of_the_card) {
+    quota_.give_back(bytes);
     gpu_.check_usable();  // there is no memory on a lost GPU either
-    throw;
+    throw OutOfMemory(quota_.refusal(bytes) + "; " + of_the_card.what());
   }
 }
 
 void CudaBackend::deallocate(void* block, std::size_t bytes) noexcept {
   gpu_.memory().deallocate(block, bytes);
+  quota_.give_back(bytes);
 }
 
 bool CudaBackend::reads(Device other) const {
@@ -136,8 +144,8 @@ CudaGpu* cuda_gpu_of(Device device) {
 
 int cuda_device_count() { return count_cuda_gpus(); }
 
-std::unique_ptr<Backend> make_cuda_device(int /*id*/, int index) {
-  auto backend = std::make_unique<CudaBackend>(CudaGpu::get(index));
+std::unique_ptr<Backend> make_cuda_device(int id, int index, int sharers) {
+  auto backend = std::make_unique<CudaBackend>(id, CudaGpu::get(index), sharers);
   order_exit_handlers();
   return backend;
 }

@@ -6,15 +6,18 @@
 
 #include "engine/device/backend.h"
 #include "engine/device/cuda_gpu.h"
+#include "engine/device/memory_quota.h"
 
 namespace heddle::device {
 
-/// A logical GPU on a physical one, which others may share: own streams, common memory.
+/// A logical GPU on a physical one, which others may share: own streams, and blocks of common
+/// memory up to an own quota. What kernels have of it while they run counts for no quota.
 ///
 /// Thread safety: see Backend.
 class CudaBackend final : public Backend {
  public:
-  explicit CudaBackend(CudaGpu& gpu) : gpu_(gpu) {}
+  /// Logical GPU `id`, one of `sharers` on `gpu`.
+  CudaBackend(int id, CudaGpu& gpu, int sharers);
 
   CudaGpu& gpu() const { return gpu_; }
 
@@ -24,6 +27,7 @@ class CudaBackend final : public Backend {
 
   void* allocate(std::size_t bytes) override;
   void deallocate(void* block, std::size_t bytes) noexcept override;
+  std::size_t room() const override { return quota_.room(); }
   bool reads(Device other) const override;
   void open(void* /*block*/, std::size_t /*bytes*/) override {}
   void close(void* /*block*/, std::size_t /*bytes*/) noexcept override {}
@@ -33,6 +37,7 @@ class CudaBackend final : public Backend {
 
  private:
   CudaGpu& gpu_;
+  MemoryQuota quota_;
 };
 
 /// The physical GPU of a device; null if it is none of CUDA's.

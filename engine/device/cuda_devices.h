@@ -12,8 +12,9 @@ namespace heddle::device {
 /// Number of CUDA GPUs that can be used; 0 also without a driver.
 int cuda_device_count();
 
-/// Logical GPU `id` on CUDA GPU `index`, 0 <= index < cuda_device_count(). Throws DeviceError.
-std::unique_ptr<Backend> make_cuda_device(int id, int index);
+/// Logical GPU `id`, one of `sharers` on CUDA GPU `index`, 0 <= index < cuda_device_count(), with
+/// an equal share of its memory. Throws DeviceError.
+std::unique_ptr<Backend> make_cuda_device(int id, int index, int sharers);
 
 /// Page-locked memory of the host, for a process that has made a CUDA device. Never destroyed.
 MemoryPool& cuda_pinned_pool();

@@ -85,8 +85,9 @@ CudaGpu::CudaGpu(int index) : index_(index) {
   check(cudaDeviceGetStreamPriorityRange(&least_priority_, &greatest_priority_),
         "cudaDeviceGetStreamPriorityRange");
   name_ = properties.name;
+  memory_size_ = properties.totalGlobalMem;
   memory_ = std::make_unique<MemoryPool>("cuda:" + std::to_string(index), cuda_memory(*this),
-                                         PoolLimits{.budget = properties.totalGlobalMem});
+                                         PoolLimits{.budget = memory_size_});
 }
 
 int CudaGpu::stream_priority(Lane lane) const {

@@ -39,6 +39,8 @@ class CudaGpu {
   int index() const { return index_; }
   /// "NVIDIA H200"
   const std::string& name() const { return name_; }
+  /// Bytes of device memory that the card has.
+  std::size_t memory_size() const { return memory_size_; }
   /// Device memory; blocks may be used again on any stream, as they come back when all work on
   /// them is done.
   MemoryPool& memory() { return *memory_; }
@@ -67,6 +69,7 @@ class CudaGpu {
   std::string name_;
   int least_priority_ = 0;
   int greatest_priority_ = 0;
+  std::size_t memory_size_ = 0;
   std::unique_ptr<MemoryPool> memory_;
   base::Mutex mutex_;
   std::string loss_;

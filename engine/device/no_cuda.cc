@@ -9,7 +9,7 @@ namespace heddle::device {
 
 int cuda_device_count() { return 0; }
 
-std::unique_ptr<Backend> make_cuda_device(int /*id*/, int index) {
+std::unique_ptr<Backend> make_cuda_device(int /*id*/, int index, int /*sharers*/) {
   throw DeviceError("[cuda:" + std::to_string(index) + "] heddle was built without CUDA");
 }
 

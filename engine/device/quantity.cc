@@ -1,6 +1,7 @@
 #include "engine/device/quantity.h"
 
 #include <array>
+#include <cstdio>
 #include <span>
 
 #include "engine/base/parse.h"
@@ -49,6 +50,16 @@ std::optional<double> parse_time(std::string_view text) {
 
 std::optional<double> parse_size(std::string_view text) {
   return parse_quantity(text, kSizeUnits, 1024, 0x1p50);
+}
+
+std::string size_text(std::size_t bytes) {
+  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
+  return text.data();
 }
 
 }  // namespace heddle::device

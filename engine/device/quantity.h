@@ -1,12 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace heddle::device {
 
-// Numbers with a unit, as people write them. Each function wants the whole of `text` and gives
-// nothing for any other text or a value out of range.
+// Numbers with a unit, as people write and read them. What parses wants the whole of `text` and
+// gives nothing for any other text or a value out of range.
 
 /// B/s KB/s MB/s GB/s, in bytes per second; at least 1.
 std::optional<double> parse_speed(std::string_view text);
@@ -16,5 +18,8 @@ std::optional<double> parse_flops(std::string_view text);
 std::optional<double> parse_time(std::string_view text);
 /// B KiB MiB GiB, in bytes; at least 1024.
 std::optional<double> parse_size(std::string_view text);
+
+/// "1.5 GiB", rounded to a tenth.
+std::string size_text(std::size_t bytes);
 
 }  // namespace heddle::device

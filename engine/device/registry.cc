@@ -1,5 +1,6 @@
 #include "engine/device/registry.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -39,7 +40,8 @@ GpuTable* make_gpu_table() {
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     const int id = static_cast<int>(i);
     if (const auto* cuda = std::get_if<CudaSpec>(&gpus[i])) {
-      table->backends.push_back(make_cuda_device(id, cuda->index));
+      const auto sharers = static_cast<int>(std::count(gpus.begin(), gpus.end(), gpus[i]));
+      table->backends.push_back(make_cuda_device(id, cuda->index, sharers));
       table->has_cuda = true;
     } else {
       table->backends.push_back(std::make_unique<SimDevice>(id, std::get<SimSpec>(gpus[i]), links));

@@ -117,6 +117,7 @@ Memory& memory() {
 
 std::atomic<bool> g_broken{false};
 std::atomic<std::size_t> g_limit{std::size_t{1} << 40U};
+std::atomic<std::size_t> g_size{std::size_t{1} << 40U};
 thread_local int t_device = 0;
 thread_local cudaError_t t_last = cudaSuccess;
 
@@ -151,6 +152,7 @@ void enqueue_on_fake_cuda(CUstream_st* stream, std::function<void()> work) {
   stream->enqueue(std::move(work));
 }
 void limit_fake_cuda_memory(std::size_t bytes) { g_limit.store(bytes); }
+void shrink_fake_cuda(std::size_t bytes) { g_size.store(bytes); }
 }  // namespace heddle::support
 
 extern "C" {
@@ -172,7 +174,7 @@ cudaError_t cudaSetDevice(int device) {
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   *properties = cudaDeviceProp{};
   std::strcpy(properties->name, "fake");
-  properties->totalGlobalMem = std::size_t{1} << 40U;
+  properties->totalGlobalMem = g_size.load();
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {

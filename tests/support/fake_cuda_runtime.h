@@ -16,4 +16,7 @@ void enqueue_on_fake_cuda(CUstream_st* stream, std::function<void()> work);
 /// From now on no more memory than this.
 void limit_fake_cuda_memory(std::size_t bytes);
 
+/// What each GPU that is not in use yet says that it has of memory.
+void shrink_fake_cuda(std::size_t bytes);
+
 }  // namespace heddle::support
