@@ -1,5 +1,6 @@
 #include "engine/device/segment_heap.h"
 
+#include <algorithm>
 #include <bit>
 #include <iterator>
 #include <new>
@@ -12,54 +13,106 @@ constexpr int kLooks = 16;
 
 }  // namespace
 
-std::byte* SegmentHeap::take(std::size_t size, std::size_t most) noexcept {
-  Block* block = kept_[size_class(size)];
-  if (block == nullptr || block->size != size) block = find(size, most);
-  if (block == nullptr && has_kept_) {
-    free_kept();
-    block = find(size, most);
-  }
-  if (block == nullptr) return nullptr;
-  remove(*block);
-  cut(*block, size);
-  block->state = State::kLive;
-  if (block->owner->live_blocks++ == 0) busy_.splice(busy_.end(), idle_, block->owner);
-  live_bytes_ += block->size;
-  return block->begin;
+void SegmentHeap::Lists::add(Block& block) noexcept {
+  const std::size_t number = size_class(block.size);
+  block.newer = nullptr;
+  block.older = newest[number];
+  if (block.older != nullptr) block.older->newer = &block;
+  newest[number] = &block;
+  filled[number / 64] |= std::uint64_t{1} << number % 64;
 }
 
-/// A free block that is hardly larger than others, and low: so that what is high may become idle.
-SegmentHeap::Block* SegmentHeap::find(std::size_t size, std::size_t most) const noexcept {
-  const std::size_t number = first_free_class(size_class(size));
-  if (number == kSizeClasses) return nullptr;
-  Block* lowest = free_[number];
-  int looks = kLooks;
-  for (Block* block = lowest->older; block != nullptr && --looks > 0; block = block->older) {
-    if (block->begin < lowest->begin) lowest = block;
-  }
-  return lowest->size <= most ? lowest : nullptr;
+void SegmentHeap::Lists::remove(Block& block) noexcept {
+  const std::size_t number = size_class(block.size);
+  (block.newer == nullptr ? newest[number] : block.newer->older) = block.older;
+  if (block.older != nullptr) block.older->newer = block.newer;
+  if (newest[number] == nullptr) filled[number / 64] &= ~(std::uint64_t{1} << number % 64);
 }
 
-/// kSizeClasses if there is none from `least` on.
-std::size_t SegmentHeap::first_free_class(std::size_t least) const noexcept {
+/// The first one from `least` on that is not empty; kSizeClasses if there is none.
+std::size_t SegmentHeap::Lists::first_class(std::size_t least) const noexcept {
   std::size_t word = least / 64;
-  std::uint64_t bits = has_free_[word] >> least % 64 << least % 64;
+  if (word >= filled.size()) return kSizeClasses;
+  std::uint64_t bits = filled[word] >> least % 64 << least % 64;
   while (bits == 0) {
-    if (++word == has_free_.size()) return kSizeClasses;
-    bits = has_free_[word];
+    if (++word == filled.size()) return kSizeClasses;
+    bits = filled[word];
   }
   return 64 * word + static_cast<std::size_t>(std::countr_zero(bits));
 }
 
+/// A block that is hardly larger than others, and low: so that what is high may become idle.
+SegmentHeap::Block* SegmentHeap::Lists::find(std::size_t size) const noexcept {
+  const std::size_t number = first_class(size_class(size));
+  if (number == kSizeClasses) return nullptr;
+  Block* lowest = newest[number];
+  int looks = kLooks;
+  for (Block* block = lowest->older; block != nullptr && --looks > 0; block = block->older) {
+    if (block->begin < lowest->begin) lowest = block;
+  }
+  return lowest;
+}
+
+SegmentHeap::Block* SegmentHeap::Lists::largest() const noexcept {
+  for (std::size_t word = filled.size(); word-- > 0;) {
+    if (filled[word] == 0) continue;
+    Block* largest =
+        newest[64 * word + 63 - static_cast<std::size_t>(std::countl_zero(filled[word]))];
+    for (Block* block = largest; block != nullptr; block = block->older) {
+      if (block->size > largest->size) largest = block;
+    }
+    return largest;
+  }
+  return nullptr;
+}
+
+SegmentHeap::SegmentHeap(PageMap& pages) : pages_(&pages) { add(pages.range()); }
+
+std::byte* SegmentHeap::take(std::size_t size, std::size_t most) noexcept {
+  Block* block = kept_.newest[size_class(size)];
+  if (block == nullptr || block->size != size) block = free_.find(size);
+  if ((block == nullptr || block->size > most) && has_kept_) {
+    free_kept();
+    block = free_.find(size);
+  }
+  return block != nullptr && block->size <= most ? go_live(*block, size) : nullptr;
+}
+
+std::byte* SegmentHeap::take_hollow(std::size_t size) noexcept {
+  Block* const block = hollow_.find(size);
+  return block != nullptr ? go_live(*block, size) : nullptr;
+}
+
+/// `size` of a block that is not live.
+std::byte* SegmentHeap::go_live(Block& block, std::size_t size) noexcept {
+  remove(block);
+  cut(block, size);
+  block.state = State::kLive;
+  if (block.owner->live_blocks++ == 0) busy_.splice(busy_.end(), idle_, block.owner);
+  live_bytes_ += block.size;
+  return block.begin;
+}
+
 bool SegmentHeap::give_back(const std::byte* begin) noexcept {
   const auto found = blocks_.find(begin);
-  if (found == blocks_.end()) return false;
-  Block& block = found->second;
-  live_bytes_ -= block.size;
-  put(block, State::kKept);
+  if (found == blocks_.end() || found->second.state != State::kLive) return false;
+  leave(found->second);
+  put(found->second, State::kKept);
   has_kept_ = true;
-  if (--block.owner->live_blocks == 0) idle_.splice(idle_.end(), busy_, block.owner);
   return true;
+}
+
+void SegmentHeap::give_back_hollow(const std::byte* begin) noexcept {
+  Block& block = blocks_.find(begin)->second;
+  leave(block);
+  free(block);
+}
+
+/// A block is not live any more.
+void SegmentHeap::leave(Block& block) noexcept {
+  live_bytes_ -= block.size;
+  block.idle_since = ++given_back_;
+  if (--block.owner->live_blocks == 0) idle_.splice(idle_.end(), busy_, block.owner);
 }
 
 void SegmentHeap::add(Segment segment) {
@@ -69,7 +122,7 @@ void SegmentHeap::add(Segment segment) {
     block.begin = segment.begin;
     block.size = segment.bytes / kBlockAlignment * kBlockAlignment;
     block.owner = std::prev(idle_.end());
-    put(block, State::kFree);
+    put(block, state_of(block));
   } catch (const std::bad_alloc&) {
     idle_.pop_back();
     throw;
@@ -91,26 +144,80 @@ std::optional<Segment> SegmentHeap::remove_idle() noexcept {
   return segment;
 }
 
-void SegmentHeap::put(Block& block, State state) noexcept {
-  const std::size_t number = size_class(block.size);
-  Block*& newest = state == State::kKept ? kept_[number] : free_[number];
-  block.state = state;
-  block.newer = nullptr;
-  block.older = newest;
-  if (newest != nullptr) newest->newer = &block;
-  newest = &block;
-  if (state == State::kFree) has_free_[number / 64] |= std::uint64_t{1} << number % 64;
+Segment SegmentHeap::hollow_out(std::size_t most) noexcept {
+  Block* block = longest_idle();
+  if (block == nullptr && has_kept_) {
+    free_kept();  // what is no page of one may be a page of several
+    block = longest_idle();
+  }
+  if (block == nullptr) return {};
+  Segment idle = pages_->first_whole({block->begin, block->size});
+  const std::size_t page = pages_->page();
+  const std::size_t bytes = most < idle.bytes ? (most + page - 1) / page * page : idle.bytes;
+  idle = {idle.begin + (idle.bytes - bytes), bytes};
+  pages_->set(idle, /*mapped=*/false);
+  remove(*block);
+  free(*block);
+  return idle;
 }
 
-void SegmentHeap::remove(Block& block) noexcept {
-  const std::size_t number = size_class(block.size);
-  const bool is_free = block.state == State::kFree;
-  Block*& newest = is_free ? free_[number] : kept_[number];
-  (block.newer == nullptr ? newest : block.newer->older) = block.older;
-  if (block.older != nullptr) block.older->newer = block.newer;
-  if (is_free && newest == nullptr) {
-    has_free_[number / 64] &= ~(std::uint64_t{1} << number % 64);
+/// Of the blocks with whole pages that have memory; null if there are none.
+SegmentHeap::Block* SegmentHeap::longest_idle() const noexcept {
+  Block* oldest = nullptr;
+  for (const Lists* const blocks : {&kept_, &free_, &hollow_}) {
+    visit_with_idle_pages(*blocks, [&](Block& block) {
+      if (oldest == nullptr || block.idle_since < oldest->idle_since) oldest = &block;
+    });
   }
+  return oldest;
+}
+
+template <class Visit>
+void SegmentHeap::visit_with_idle_pages(const Lists& blocks, Visit&& visit) const noexcept {
+  std::size_t number = blocks.first_class(size_class(pages_->page()));
+  for (; number != kSizeClasses; number = blocks.first_class(number + 1)) {
+    for (Block* block = blocks.newest[number]; block != nullptr; block = block->older) {
+      if (pages_->first_whole({block->begin, block->size}).bytes != 0) visit(*block);
+    }
+  }
+}
+
+std::size_t SegmentHeap::idle_bytes() const noexcept {
+  std::size_t bytes = 0;
+  if (pages_ == nullptr) {
+    for (const Owner& owner : idle_) bytes += owner.segment.bytes;
+    return bytes;
+  }
+  for (const Lists* const blocks : {&kept_, &free_, &hollow_}) {
+    visit_with_idle_pages(*blocks, [&](const Block& block) {
+      bytes += pages_->whole_bytes({block.begin, block.size});
+    });
+  }
+  return bytes;
+}
+
+std::size_t SegmentHeap::largest_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const Lists* const blocks : {&kept_, &free_}) {
+    if (const Block* const largest = blocks->largest()) bytes = std::max(bytes, largest->size);
+  }
+  return bytes;
+}
+
+SegmentHeap::Lists& SegmentHeap::lists(State state) noexcept {
+  if (state == State::kKept) return kept_;
+  return state == State::kFree ? free_ : hollow_;
+}
+
+void SegmentHeap::put(Block& block, State state) noexcept {
+  block.state = state;
+  lists(state).add(block);
+}
+
+/// What a block that is neither live nor kept is.
+SegmentHeap::State SegmentHeap::state_of(const Block& block) const noexcept {
+  const bool has_pages = pages_ == nullptr || pages_->covers({block.begin, block.size});
+  return has_pages ? State::kFree : State::kHollow;
 }
 
 /// Leaves `size` of a block that is in no list; what is beyond becomes a block of its own, unless
@@ -123,11 +230,12 @@ void SegmentHeap::cut(Block& block, std::size_t size) noexcept {
             .size = block.size - size,
             .before = &block,
             .after = block.after,
-            .owner = block.owner};
+            .owner = block.owner,
+            .idle_since = block.idle_since};
     if (rest.after != nullptr) rest.after->before = &rest;
     block.after = &rest;
     block.size = size;
-    put(rest, State::kFree);
+    put(rest, state_of(rest));
   } catch (const std::bad_alloc&) {
     return;
   }
@@ -135,34 +243,39 @@ void SegmentHeap::cut(Block& block, std::size_t size) noexcept {
 
 /// Joins a block that is in no list with its free neighbours.
 void SegmentHeap::free(Block& block) noexcept {
+  const auto is_free = [](const Block* neighbour) {
+    return neighbour != nullptr &&
+           (neighbour->state == State::kFree || neighbour->state == State::kHollow);
+  };
   Block* joined = &block;
-  if (block.before != nullptr && block.before->state == State::kFree) {
+  if (is_free(block.before)) {
     joined = block.before;
     remove(*joined);
     absorb_next(*joined);
   }
-  if (joined->after != nullptr && joined->after->state == State::kFree) {
+  if (is_free(joined->after)) {
     remove(*joined->after);
     absorb_next(*joined);
   }
-  put(*joined, State::kFree);
+  put(*joined, state_of(*joined));
 }
 
 void SegmentHeap::absorb_next(Block& block) noexcept {
   const Block& next = *block.after;
   block.size += next.size;
+  block.idle_since = std::max(block.idle_since, next.idle_since);
   block.after = next.after;
   if (block.after != nullptr) block.after->before = &block;
   blocks_.erase(next.begin);
 }
 
 void SegmentHeap::free_kept() noexcept {
-  for (Block*& newest : kept_) {
-    while (newest != nullptr) {
-      Block& block = *newest;
-      remove(block);
-      free(block);
-    }
+  if (!has_kept_) return;
+  std::size_t number = kept_.first_class(0);
+  for (; number != kSizeClasses; number = kept_.first_class(number)) {
+    Block& block = *kept_.newest[number];
+    remove(block);
+    free(block);
   }
   has_kept_ = false;
 }

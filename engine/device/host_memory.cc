@@ -1,0 +1,53 @@
+#include <cstdint>
+#include <cstdlib>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "engine/device/raw_memory.h"
+#include "engine/device/size_class.h"
+
+namespace heddle::device {
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20U;
+
+void* allocate(std::size_t bytes) noexcept {
+  void* block = nullptr;
+  const bool is_large = bytes >= kHugePage;
+  if (posix_memalign(&block, is_large ? kHugePage : kBlockAlignment, bytes) != 0) return nullptr;
+  if (is_large)
+    madvise(block, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);  // a wish: it may fail
+  return block;
+}
+
+/// The system gives memory to a page when it is touched, so to reserve addresses is all there is to
+/// do. Where it does not lend more than there is, it refuses.
+void* reserve(std::size_t bytes) noexcept {
+  void* const mapped = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  auto* const begin = static_cast<std::byte*>(mapped);
+  const std::size_t skipped = -reinterpret_cast<std::uintptr_t>(begin) % kHugePage;
+  if (skipped != 0) munmap(begin, skipped);
+  munmap(begin + skipped + bytes, kHugePage - skipped);
+  madvise(begin + skipped, bytes, MADV_HUGEPAGE);  // a wish: it may fail
+  return begin + skipped;
+}
+
+}  // namespace
+
+RawMemory host_memory() {
+  return {.allocate = allocate,
+          .release = [](void* block, std::size_t) { std::free(block); },
+          .is_host = true,
+          .pages = {.least_page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE)),
+                    .good_page = kHugePage,
+                    .reserve = reserve,
+                    .abandon = [](void* range, std::size_t bytes) { munmap(range, bytes); },
+                    .map = [](void*, std::size_t) { return true; },
+                    .unmap = [](void* pages,
+                                std::size_t bytes) { madvise(pages, bytes, MADV_DONTNEED); }}};
+}
+
+}  // namespace heddle::device
