@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Checks heddle on a machine with a CUDA GPU, in build/gpu: the tests with label gpu, the demo on one
-# GPU split in two, and a few tests under compute-sanitizer if that is there. Every step runs,
-# whatever the ones before it gave; the exit status tells whether all of them passed.
+# Checks heddle on a machine with a CUDA GPU, in build/gpu: the tests with label gpu, the demo and
+# the overlap benchmark on one GPU split in two, and a few tests under compute-sanitizer if that is
+# there. Every step runs, whatever the ones before it gave; the exit status tells whether all of them
+# passed.
 #
 #   scripts/gpu_check.sh [ARCHITECTURE]      of CMAKE_CUDA_ARCHITECTURES, default 90
 set -euo pipefail
@@ -29,6 +30,8 @@ step "tests with label gpu" ctest --test-dir "$build" --label-regex '^gpu$' --ou
 step "demo" "$build/examples/train_fashion_mnist" --gpus cuda:0,cuda:0 --epochs 2
 step "demo, larger batch, sums on the CPU" "$build/examples/train_fashion_mnist" \
   --gpus cuda:0,cuda:0 --kvstore local --batch 1024 --epochs 2
+step "overlap, beside streams and events by hand" "$build/benchmarks/bench_overlap" \
+  --gpus cuda:0,cuda:0 --steps 200 --runs 11 --json "$build/overlap.json"
 
 sanitizer=$(command -v compute-sanitizer || true)
 [[ -n $sanitizer || ! -x /usr/local/cuda/bin/compute-sanitizer ]] ||

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string_view>
 
 #include <heddle/heddle.h>
+
+#include "overlap/by_hand/machine.h"
+#include "overlap/script.h"
 
 namespace bench::overlap {
 
@@ -27,11 +31,12 @@ class Waits {
   When when_;
 };
 
-/// One script on gpu(0) and, but for the first, gpu(1).
+/// What is to be done on gpu(0) and, but for the first, gpu(1).
 struct Program {
   std::string_view name;
   std::string_view summary;
-  void (*run)(int steps, const Waits& waits);
+  std::unique_ptr<Script> (*on_heddle)(Waits waits);
+  std::unique_ptr<Script> (*by_hand)(by_hand::Machine& machine);  ///< null: nobody has written it
   double least_efficiency;  ///< that must be reached on the model clock when it never waits
 };
 

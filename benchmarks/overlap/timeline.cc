@@ -27,21 +27,35 @@ std::vector<Step> modelled_timeline(std::span<const OpRecord> records) {
   return steps;
 }
 
-Overlap overlap_of(std::span<const OpRecord> records) {
+namespace {
+
+/// Took a GPU's time.
+bool counts(const OpRecord& record) {
+  return record.device.is_gpu() && record.started != record.done;
+}
+
+}  // namespace
+
+Overlap overlap_of(std::span<const OpRecord> records, double wall) {
   std::map<std::pair<heddle::Device, heddle::Lane>, std::int64_t> busy;
-  std::int64_t first = std::numeric_limits<std::int64_t>::max();
-  std::int64_t last = 0;
   for (const OpRecord& record : records) {
-    if (!record.device.is_gpu() || record.started == record.done) continue;
-    busy[{record.device, record.lane}] += record.done - record.started;
-    first = std::min(first, record.started);
-    last = std::max(last, record.done);
+    if (counts(record)) busy[{record.device, record.lane}] += record.done - record.started;
   }
   std::int64_t busiest = 0;
   for (const auto& [lane, time] : busy) busiest = std::max(busiest, time);
-  if (busiest == 0) return {};
-  const auto wall = static_cast<double>(last - first);
-  return {.wall = wall * 1e-9, .efficiency = static_cast<double>(busiest) / wall};
+  return {.wall = wall, .efficiency = static_cast<double>(busiest) * 1e-9 / wall};
+}
+
+Overlap overlap_of(std::span<const OpRecord> records) {
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  std::int64_t last = 0;
+  for (const OpRecord& record : records) {
+    if (!counts(record)) continue;
+    first = std::min(first, record.started);
+    last = std::max(last, record.done);
+  }
+  if (last == 0) return {};
+  return overlap_of(records, static_cast<double>(last - first) * 1e-9);
 }
 
 }  // namespace bench::overlap

@@ -21,13 +21,15 @@ struct Step {
 /// In order of time. Two runs of a program have equal ones.
 std::vector<Step> modelled_timeline(std::span<const heddle::OpRecord> records);
 
-/// How well the operations of one run overlapped, by the times in `records`.
+/// How well what GPUs did in one run overlapped.
 struct Overlap {
-  double wall = 0;  ///< seconds from the first start to the last end
-  double efficiency =
-      0;  ///< what the busiest lane of a GPU took, by `wall`; 0 without a GPU's work
+  double wall = 0;        ///< seconds that the run took
+  double efficiency = 0;  ///< what the busiest lane of a GPU took, by `wall`
 };
 
+/// By the times in `records`, of a run that took so many seconds.
+Overlap overlap_of(std::span<const heddle::OpRecord> records, double wall);
+/// Of a run from the first start in `records` to the last end. Nothing without a GPU's work.
 Overlap overlap_of(std::span<const heddle::OpRecord> records);
 
 }  // namespace bench::overlap

@@ -1,0 +1,71 @@
+#include "overlap/by_hand/cublas.h"
+
+#include <string>
+
+#include <dlfcn.h>
+#include <heddle/heddle.h>
+
+namespace bench::overlap::by_hand {
+namespace {
+
+/// What is used of it. As in the library it is not linked, so that a machine without it will do.
+struct Functions {
+  decltype(&cublasCreate_v2) create;
+  decltype(&cublasDestroy_v2) destroy;
+  decltype(&cublasSetStream_v2) set_stream;
+  decltype(&cublasSgemm_v2) sgemm;
+};
+
+void* open_library() {
+  const std::string name = "libcublas.so." + std::to_string(CUBLAS_VER_MAJOR);
+  for (const std::string& path : {name, std::string(HEDDLE_CUDA_LIBRARY_DIR) + "/" + name}) {
+    if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  throw heddle::Error("[bench_overlap] " + name + " cannot be opened");
+}
+
+template <class Function>
+void find(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  if (function == nullptr)
+    throw heddle::Error("[bench_overlap] cuBLAS has no " + std::string(name));
+}
+
+const Functions& cublas() {
+  static const Functions functions = [] {
+    void* const library = open_library();
+    Functions found{};
+    find(library, "cublasCreate_v2", found.create);
+    find(library, "cublasDestroy_v2", found.destroy);
+    find(library, "cublasSetStream_v2", found.set_stream);
+    find(library, "cublasSgemm_v2", found.sgemm);
+    return found;
+  }();
+  return functions;
+}
+
+void check(cublasStatus_t status, const char* call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw heddle::DeviceError("[bench_overlap] " + std::string(call) + " returned " +
+                            std::to_string(static_cast<int>(status)));
+}
+
+}  // namespace
+
+CuBlas::CuBlas(cudaStream_t stream) {
+  check(cublas().create(&handle_), "cublasCreate");
+  check(cublas().set_stream(handle_, stream), "cublasSetStream");
+}
+
+CuBlas::~CuBlas() { cublas().destroy(handle_); }
+
+void CuBlas::multiply(std::int64_t side, const float* a, const float* b, float* out) const {
+  const float one = 1;
+  const float zero = 0;
+  const auto n = static_cast<int>(side);
+  // It takes columns where these are rows: it sees transposes, and multiplies them the other way.
+  check(cublas().sgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, b, n, a, n, &zero, out, n),
+        "cublasSgemm");
+}
+
+}  // namespace bench::overlap::by_hand

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <heddle/heddle.h>
+
+// What scripts by hand are written with, as CUDA has it: nothing orders the work but streams, and
+// events that they wait for. The calls are thin: of a simulated GPU, on heddle's device layer, and
+// of a real one, on CUDA's runtime.
+
+namespace bench::overlap::by_hand {
+
+/// Elements in the memory of a device or the host, from the start of the script to its end.
+struct Buffer {
+  float* data = nullptr;
+  std::int64_t size = 0;
+  heddle::Device device;
+};
+
+/// A point in the order of a stream: the one at which it was last recorded.
+enum class Event : std::size_t {};
+
+/// An in-order queue of one GPU. No call waits for work.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+
+  /// What is enqueued from now on runs behind the point at which `event` was recorded by now.
+  virtual void wait(Event event) = 0;
+  /// Records `event` behind what was enqueued so far.
+  virtual void record(Event event) = 0;
+
+  virtual void copy(const Buffer& from, const Buffer& to) = 0;
+  /// out = a b, all kSide x kSide.
+  virtual void multiply(const Buffer& a, const Buffer& b, const Buffer& out) = 0;
+  /// Element by element; `out` may be an operand.
+  virtual void maximum(const Buffer& a, const Buffer& b, const Buffer& out) = 0;
+};
+
+/// The GPUs of the process, apart from heddle's engine. Belongs to one thread.
+class Machine {
+ public:
+  virtual ~Machine() = default;
+
+  // These live as long as the machine.
+  virtual Stream& make_stream(heddle::Device gpu, heddle::Lane lane) = 0;
+  virtual Event make_event(heddle::Device gpu) = 0;  ///< for its streams to record, any to wait for
+  virtual Buffer make_buffer(heddle::Device device, std::span<const float> values) = 0;
+
+  /// Blocks until everything enqueued has ended.
+  virtual void synchronize() = 0;
+  /// With nothing enqueued.
+  virtual std::vector<float> read(const Buffer& buffer) = 0;
+  /// What has run since the last call, with nothing enqueued: where, and from when to when.
+  virtual std::vector<heddle::OpRecord> take_records() = 0;
+};
+
+/// For the GPUs that HEDDLE_GPUS, or heddle::configure(), says.
+std::unique_ptr<Machine> make_machine();
+
+// The two kinds of it. The build chooses the file that defines the second.
+std::unique_ptr<Machine> make_simulated_machine();
+std::unique_ptr<Machine> make_cuda_machine();
+
+}  // namespace bench::overlap::by_hand

@@ -1,0 +1,28 @@
+#include "overlap/script.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
+namespace bench::overlap {
+
+std::vector<float> shifting_matrix() {
+  constexpr auto kRows = static_cast<std::size_t>(kSide);
+  std::vector<float> values(kRows * kRows, 0.0F);
+  for (std::size_t row = 0; row < kRows; ++row) values[row * kRows + (row + 1) % kRows] = 1.0F;
+  return values;
+}
+
+std::vector<float> rising(std::int64_t size, std::int64_t begin) {
+  std::vector<float> values(static_cast<std::size_t>(size));
+  std::iota(values.begin(), values.end(), static_cast<float>(begin));
+  return values;
+}
+
+std::vector<float> falling(std::int64_t size, std::int64_t begin) {
+  std::vector<float> values = rising(size, begin);
+  std::reverse(values.begin(), values.end());
+  return values;
+}
+
+}  // namespace bench::overlap
