@@ -10,35 +10,6 @@
 namespace heddle::device {
 namespace {
 
-/// True for errors after which every further call of the process on the GPU fails.
-bool is_sticky(cudaError_t error) {
-  switch (error) {
-    case cudaErrorIllegalAddress:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorHardwareStackError:
-    case cudaErrorLaunchFailure:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorAssert:
-    case cudaErrorECCUncorrectable:
-    case cudaErrorNvlinkUncorrectable:
-    case cudaErrorContained:
-    case cudaErrorTensorMemoryLeak:
-    case cudaErrorContextIsDestroyed:
-    case cudaErrorDeviceUninitialized:
-    case cudaErrorDevicesUnavailable:
-    case cudaErrorExternalDevice:
-    case cudaErrorSystemNotReady:
-    case cudaErrorCudartUnloading:
-    case cudaErrorUnknown:
-      return true;
-    default:
-      return false;
-  }
-}
-
 std::string describe(int index, cudaError_t error, const char* call) {
   return "[cuda:" + std::to_string(index) + "] " + call + ": " + cudaGetErrorString(error) + " (" +
          cudaGetErrorName(error) + ")";
@@ -93,6 +64,34 @@ CudaGpu::CudaGpu(int index) : index_(index) {
 int CudaGpu::stream_priority(Lane lane) const {
   // What other devices wait for goes before computing.
   return lane == Lane::kCompute || lane == Lane::kBlocking ? least_priority_ : greatest_priority_;
+}
+
+bool CudaGpu::is_sticky(cudaError_t error) {
+  switch (error) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorHardwareStackError:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorContained:
+    case cudaErrorTensorMemoryLeak:
+    case cudaErrorContextIsDestroyed:
+    case cudaErrorDeviceUninitialized:
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorExternalDevice:
+    case cudaErrorSystemNotReady:
+    case cudaErrorCudartUnloading:
+    case cudaErrorUnknown:
+      return true;
+    default:
+      return false;
+  }
 }
 
 void CudaGpu::check(cudaError_t result, const char* call) {

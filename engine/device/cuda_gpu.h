@@ -54,10 +54,15 @@ class CudaGpu {
   /// Throws DeviceError if the GPU is lost.
   void check_usable() const;
   bool is_lost() const noexcept { return is_lost_.load(std::memory_order_acquire); }
+  /// True for errors after which every further call of the process on the GPU fails.
+  static bool is_sticky(cudaError_t error);
   /// Marks the GPU as lost because of what `call` returned; the first loss counts.
   void lose(cudaError_t result, const char* call) noexcept;
   /// What to throw for work on a lost GPU.
   std::exception_ptr loss() const;
+
+  /// Held by the one piece that is on the GPU, where only one may be: see CudaTurn.
+  base::Mutex& turn() { return turn_; }
 
   /// Lets this GPU and `other` copy to each other directly, if they can.
   void enable_peer(const CudaGpu& other) noexcept;
@@ -71,6 +76,7 @@ class CudaGpu {
   int greatest_priority_ = 0;
   std::size_t memory_size_ = 0;
   std::unique_ptr<MemoryPool> memory_;
+  base::Mutex turn_;
   base::Mutex mutex_;
   std::string loss_;
   base::Atomic<bool> is_lost_{false};

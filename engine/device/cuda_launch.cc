@@ -7,6 +7,7 @@
 #include "heddle/error.h"
 
 #include "engine/device/cuda_backend.h"
+#include "engine/device/cuda_synchronize.h"
 #include "engine/operation_scope.h"
 
 namespace heddle::device {
@@ -37,7 +38,7 @@ CudaLaunch::CudaLaunch(const char* what)
 
 CudaLaunch::~CudaLaunch() {
   if (stream_ != nullptr || finished_) return;
-  static_cast<void>(cudaStreamSynchronize(stream()));
+  static_cast<void>(cuda_synchronize(stream()));
   static_cast<void>(cudaGetLastError());
   for (UniqueFunction<void()>& action : actions_) {
     try {
@@ -76,7 +77,7 @@ void CudaLaunch::fail(const std::string& text) const {
 void CudaLaunch::finish() {
   check(cudaGetLastError(), what_);
   if (stream_ != nullptr) return;
-  check(cudaStreamSynchronize(stream()), what_);
+  check(cuda_synchronize(stream()), what_);
   finished_ = true;
   std::exception_ptr error;
   for (UniqueFunction<void()>& action : actions_) {

@@ -5,6 +5,8 @@
 #include "heddle/error.h"
 
 #include "engine/device/cuda_completion.h"
+#include "engine/device/cuda_turn.h"
+#include "engine/runtime.h"
 
 namespace heddle::device {
 namespace {
@@ -31,7 +33,8 @@ class CudaStream::Running {
   CudaStream* outer_;
 };
 
-CudaStream::CudaStream(CudaGpu& gpu, Lane lane) : gpu_(gpu) {
+CudaStream::CudaStream(CudaGpu& gpu, Lane lane)
+    : gpu_(gpu), ends_each_piece_(resolved_runtime_options().debug_sync) {
   const CudaCurrent current(gpu_);
   if (!gpu_.is_lost()) {
     const cudaError_t result =
@@ -66,16 +69,30 @@ Token CudaStream::issue(const Work& work, std::span<const Token> waits) {
   CudaPiece piece;
   piece.work = work;
   wait_for(waits, piece);
-  {
-    const Running running(*this, piece);
-    work.run(work.argument);
+  if (ends_each_piece_) {
+    run_alone(piece);
+  } else {
+    run(piece);
+    record_behind(piece);
   }
-  record_behind(piece);
   const Token token(id(), ++issued_);
   const std::shared_ptr<CudaTimeline> timeline = timeline_;
   // From here on the piece may finish, and then this object may be gone.
   if (timeline->add(std::move(piece))) CudaCompletion::instance().watch(timeline);
   return token;
+}
+
+void CudaStream::run(CudaPiece& piece) {
+  const Running running(*this, piece);
+  piece.work.run(piece.work.argument);
+}
+
+void CudaStream::run_alone(CudaPiece& piece) {
+  {
+    const CudaTurn turn(gpu_, handle_, piece);
+    run(piece);
+  }
+  if (!piece.has_ended) record_behind(piece);
 }
 
 void CudaStream::wait_for(std::span<const Token> waits, CudaPiece& piece) {

@@ -18,7 +18,8 @@ namespace heddle::device {
 
 /// A stream of a GPU. issue() makes the stream wait for the tokens that it has not waited for yet,
 /// runs the work, which enqueues, on the calling thread, and records an event behind it. `finished`
-/// is called by the completion thread.
+/// is called by the completion thread. With RuntimeOptions::debug_sync issue() also has the GPU end
+/// the work, before anybody enqueues more there.
 ///
 /// Thread safety: see Stream; the rest belongs to the thread that is in issue().
 ///
@@ -53,9 +54,12 @@ class CudaStream final : public Stream {
   class Running;
 
   void wait_for(std::span<const Token> waits, CudaPiece& piece);
+  void run(CudaPiece& piece);
+  void run_alone(CudaPiece& piece);
   void record_behind(CudaPiece& piece);
 
   CudaGpu& gpu_;
+  const bool ends_each_piece_;
   cudaStream_t handle_ = nullptr;  // null on a GPU that was lost before
   std::shared_ptr<CudaTimeline> timeline_;
   std::uint64_t issued_;             // sequence of the last token

@@ -99,7 +99,8 @@ cudaError_t CudaTimeline::delay(cudaStream_t stream, std::uint64_t sequence) {
   const std::uint64_t reached = reached_.load(std::memory_order_relaxed);
   if (sequence <= reached) return cudaSuccess;
   const CudaPiece& piece = pieces_[static_cast<std::size_t>(sequence - reached - 1)];
-  // Without an event its GPU is lost, and the piece and all that depends on it fail on the host.
+  // Without an event it has ended, or its GPU is lost, and the piece and all that depends on it
+  // fail on the host.
   if (piece.event == nullptr) return cudaSuccess;
   return cudaStreamWaitEvent(stream, piece.event, 0);
 }
@@ -153,7 +154,9 @@ void CudaTimeline::finish_front() {
     const std::lock_guard lock(mutex_);
     piece = &pieces_.front();
   }
-  if (gpu_.is_lost() && piece->failure == nullptr) piece->failure = gpu_.loss();
+  if (gpu_.is_lost() && !piece->has_ended && piece->failure == nullptr) {
+    piece->failure = gpu_.loss();
+  }
   for (UniqueFunction<void()>& ending : piece->endings) {
     try {
       ending();

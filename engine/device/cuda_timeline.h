@@ -19,7 +19,8 @@ namespace heddle::device {
 /// A piece of work that stands in the order of a stream.
 struct CudaPiece {
   Work work;
-  cudaEvent_t event = nullptr;  ///< recorded behind it; null if that failed: the GPU is lost then
+  cudaEvent_t event = nullptr;  ///< recorded behind it; null if it has ended, or on a lost GPU
+  bool has_ended = false;       ///< known when it was issued
   std::vector<Token> waits;     ///< of other streams, that the stream waits for with this piece
   /// What is left to do on the host when the GPU is done with it. What one throws fails the piece.
   std::vector<UniqueFunction<void()>> endings;

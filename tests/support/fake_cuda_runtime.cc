@@ -116,6 +116,7 @@ Memory& memory() {
 }
 
 std::atomic<bool> g_broken{false};
+std::atomic<std::uint64_t> g_synchronizations{0};
 std::atomic<std::size_t> g_limit{std::size_t{1} << 40U};
 std::atomic<std::size_t> g_size{std::size_t{1} << 40U};
 thread_local int t_device = 0;
@@ -125,6 +126,14 @@ cudaError_t report(cudaError_t result) {
   if (g_broken.load()) result = cudaErrorIllegalAddress;
   if (result != cudaSuccess) t_last = result;
   return result;
+}
+
+cudaError_t wait_for_end(cudaStream_t stream) {
+  if (stream == cudaStreamPerThread) return report(cudaSuccess);
+  Point point;
+  stream->enqueue([&point] { point.reach(); });
+  point.wait();
+  return report(cudaSuccess);
 }
 
 cudaError_t copy_later(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
@@ -147,6 +156,7 @@ bool is_pinned(const void* block) {
 
 namespace heddle::support {
 void break_fake_cuda() { g_broken.store(true); }
+std::uint64_t fake_cuda_synchronizations() { return g_synchronizations.load(); }
 void enqueue_on_fake_cuda(CUstream_st* stream, std::function<void()> work) {
   if (stream == cudaStreamPerThread) return work();
   stream->enqueue(std::move(work));
@@ -241,11 +251,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return report(cudaSuccess);
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  if (stream == cudaStreamPerThread) return report(cudaSuccess);
-  Point point;
-  stream->enqueue([&point] { point.reach(); });
-  point.wait();
-  return report(cudaSuccess);
+  ++g_synchronizations;
+  return wait_for_end(stream);
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int) {
   const std::lock_guard lock(event->mutex);
@@ -281,6 +288,17 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
                                                                     : cudaErrorNotReady);
 }
 
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  ++g_synchronizations;
+  std::shared_ptr<Point> last;
+  {
+    const std::lock_guard lock(event->mutex);
+    last = event->last;
+  }
+  if (last != nullptr) last->wait();
+  return report(cudaSuccess);
+}
+
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
   if (kind == cudaMemcpyHostToDevice && !is_pinned(from) && stream != cudaStreamPerThread) {
@@ -291,7 +309,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
     return report(cudaSuccess);
   }
   const cudaError_t result = copy_later(to, from, bytes, stream);
-  if (kind == cudaMemcpyDeviceToHost && !is_pinned(to)) return cudaStreamSynchronize(stream);
+  if (kind == cudaMemcpyDeviceToHost && !is_pinned(to)) return wait_for_end(stream);
   return result;
 }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {

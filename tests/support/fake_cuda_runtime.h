@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 
 struct CUstream_st;
@@ -12,6 +13,9 @@ void break_fake_cuda();
 
 /// Does `work` in the order of the stream; at once on cudaStreamPerThread.
 void enqueue_on_fake_cuda(CUstream_st* stream, std::function<void()> work);
+
+/// How often a thread was asked to wait for a stream, an event or a GPU.
+std::uint64_t fake_cuda_synchronizations();
 
 /// From now on no more memory than this.
 void limit_fake_cuda_memory(std::size_t bytes);

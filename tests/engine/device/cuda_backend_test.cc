@@ -58,7 +58,7 @@ TEST_CASE("more than its share is refused in the name of the logical GPU") {
   CHECK(gpu(1).room() == room);
 }
 
-TEST_CASE("where the card has less memory than it says, who asks gets the names of both", "[.]") {
+TEST_CASE("where the card has less than it says the error names it and the logical GPU", "[.]") {
   support::limit_fake_cuda_memory(64 * kMiB);
   void* const block = gpu(0).allocate(48 * kMiB);
   const std::size_t room = gpu(1).room();

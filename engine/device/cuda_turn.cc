@@ -1,0 +1,55 @@
+#include "engine/device/cuda_turn.h"
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "engine/device/cuda_synchronize.h"
+
+namespace heddle::device {
+namespace {
+thread_local CudaTurn* t_innermost = nullptr;
+}  // namespace
+
+CudaTurn::CudaTurn(CudaGpu& gpu, cudaStream_t stream, CudaPiece& piece)
+    : gpu_(gpu),
+      stream_(stream),
+      piece_(piece),
+      outer_(std::exchange(t_innermost, this)),
+      lock_(gpu.turn(), std::defer_lock) {
+  if (outer_ != nullptr) outer_->leave();
+  enter();
+}
+
+CudaTurn::~CudaTurn() {
+  piece_.has_ended = leave();
+  t_innermost = outer_;
+  if (outer_ != nullptr) outer_->enter();
+}
+
+void CudaTurn::enter() {
+  lock_.lock();
+  was_usable_ = !gpu_.is_lost();
+}
+
+/// True if the GPU has done what is enqueued.
+bool CudaTurn::leave() noexcept {
+  const bool done = was_usable_ && synchronize();
+  lock_.unlock();
+  return done;
+}
+
+bool CudaTurn::synchronize() noexcept {
+  const cudaError_t result = cuda_synchronize(stream_);
+  if (result == cudaSuccess) return true;
+  try {
+    const std::string culprit = "operation #" + std::to_string(piece_.work.sequence);
+    if (CudaGpu::is_sticky(result)) gpu_.lose(result, culprit.c_str());
+    gpu_.check(result, "this operation");
+  } catch (...) {
+    if (piece_.failure == nullptr) piece_.failure = std::current_exception();
+  }
+  return false;
+}
+
+}  // namespace heddle::device

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <mutex>
+
+#include <cuda_runtime_api.h>
+
+#include "engine/base/sync.h"
+#include "engine/device/cuda_gpu.h"
+#include "engine/device/cuda_timeline.h"
+
+namespace heddle::device {
+
+/// With RuntimeOptions::debug_sync: the time in which a GPU is one piece's alone. No other thread
+/// enqueues there while the object lives, and when it goes the GPU has done what the piece has
+/// enqueued; an error is the piece's.
+///
+/// Turns nest, as pieces do (see CudaStream). What the outer piece has enqueued so far is awaited,
+/// and its GPU left to others, until the inner turn is over: so no thread waits for a GPU while it
+/// has one. A piece that waits for another GPU waits for work that is issued, which ends.
+///
+/// Thread safety: an object belongs to the thread that made it.
+///
+/// Invariants: a thread holds the mutex of the GPU of its innermost turn, and of no other.
+class CudaTurn {
+ public:
+  /// `stream` is what the piece enqueues on; both outlive the turn.
+  CudaTurn(CudaGpu& gpu, cudaStream_t stream, CudaPiece& piece);
+  ~CudaTurn();
+  CudaTurn(const CudaTurn&) = delete;
+  CudaTurn& operator=(const CudaTurn&) = delete;
+
+ private:
+  void enter();
+  bool leave() noexcept;
+  bool synchronize() noexcept;
+
+  CudaGpu& gpu_;
+  const cudaStream_t stream_;
+  CudaPiece& piece_;
+  CudaTurn* const outer_;
+  std::unique_lock<base::Mutex> lock_;
+  bool was_usable_ = false;  // the GPU, when it was entered: what fails since then is the piece's
+};
+
+}  // namespace heddle::device
