@@ -44,9 +44,14 @@ void StreamLane::issue(Operation& op) {
   // An asynchronous operation ends when its Completion says so, of which the stream knows nothing:
   // what depends on it is released then, and `op` may be gone as soon as it is issued.
   const bool is_async = op.is(Operation::kAsync);
-  const device::Work work = {&StreamLane::run,   &StreamLane::finished, &op,
-                             op.priority(),      op.sequence,           op.is(Operation::kBrief),
-                             &StreamLane::failed};
+  const device::Work work = {.run = &StreamLane::run,
+                             .finished = &StreamLane::finished,
+                             .argument = &op,
+                             .priority = op.priority(),
+                             .sequence = op.sequence,
+                             .brief = op.is(Operation::kBrief),
+                             .failed = &StreamLane::failed,
+                             .name = op.name()};
   const device::Token token = stream_->issue(work, waits_);
   if (is_async) return;
   ReadyList ready;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "heddle/device.h"
 #include "heddle/trace.h"
@@ -42,6 +43,7 @@ struct Work {
   bool brief = false;          ///< short, and blocks on nothing but modelled links
   /// Called before finished, by the same thread, if the device fails to do what run enqueued.
   void (*failed)(void* argument, std::exception_ptr error) = nullptr;
+  std::string_view name = {};  ///< the operation's, for profilers; valid until run has returned
 };
 
 /// Threads that a device may borrow for work that computes (simulated GPUs do).

@@ -5,6 +5,7 @@
 #include "heddle/error.h"
 
 #include "engine/device/cuda_completion.h"
+#include "engine/device/cuda_ranges.h"
 #include "engine/device/cuda_turn.h"
 #include "engine/runtime.h"
 
@@ -84,6 +85,7 @@ Token CudaStream::issue(const Work& work, std::span<const Token> waits) {
 
 void CudaStream::run(CudaPiece& piece) {
   const Running running(*this, piece);
+  const CudaRange range(piece.work.name, piece.work.sequence);
   piece.work.run(piece.work.argument);
 }
 

@@ -1,0 +1,9 @@
+#include "engine/device/cuda_ranges.h"
+
+namespace heddle::device {
+
+CudaRange::CudaRange(std::string_view /*name*/, std::uint64_t /*sequence*/) noexcept {}
+
+CudaRange::~CudaRange() = default;
+
+}  // namespace heddle::device
