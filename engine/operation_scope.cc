@@ -52,7 +52,12 @@ void OperationScope::open(device::Backend& backend, void* block, std::size_t byt
                                  [block](const Opened& opened) { return opened.block == block; });
   if (known) return;
   all.push_back({&backend, block, bytes});
-  backend.open(block, bytes);
+  try {
+    backend.open(block, bytes);
+  } catch (...) {
+    all.pop_back();  // what is not open is not closed
+    throw;
+  }
 }
 
 }  // namespace heddle::detail

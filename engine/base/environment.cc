@@ -88,7 +88,8 @@ constexpr std::array<Variable, 12> kVariables = {{
      "The logical GPUs. auto (default): the CUDA GPUs there are. sim:2: two simulated ones; "
      "machines with their links: pcie, p3.16xlarge, dgx-a100, hgx-h100, or the path of a topology "
      "file, with a /; options: h2d, d2h, peer, hbm (as 2.5GB/s), flops (as 14TFLOP/s), latency (as "
-     "10us), memory (as 8GiB).",
+     "10us), memory (as 8GiB); faults: jitter (as 50us), fail_alloc, fail_launch, lost_after (as "
+     "100).",
      store_gpus},
     {"HEDDLE_MAX_PENDING", "an integer from 1 to 4294967296",
      "Operations of the default engine that are pushed and not ended, beyond which push blocks; "
@@ -99,7 +100,8 @@ constexpr std::array<Variable, 12> kVariables = {{
      "60000 by default, 0: never.",
      store_watchdog},
     {"HEDDLE_SEED", "an integer from 0 to 18446744073709551615",
-     "Chooses the order of the explore engine; 0 by default.", store_seed},
+     "Chooses the order of the explore engine, and the jitter of simulated GPUs; 0 by default.",
+     store_seed},
     {"HEDDLE_TRACE", "0 or 1", "1: the default engine keeps a record of every operation.",
      store_switch<&Environment::trace>},
     {"HEDDLE_ACCESS_CHECK", "0 or 1",

@@ -1,5 +1,7 @@
 #include "engine/device/gpu_spec.h"
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -137,19 +139,34 @@ class Parser {
       if (!flops) fail(option, "flops=RATE with a rate as 14TFLOP/s or 500GFLOP/s");
       spec.compute.flops_per_second = *flops;
     } else if (name == "latency") {
-      const auto latency = parse_time(value);
-      if (!latency) fail(option, "latency=TIME with a time as 10us or 0.5ms, at most 10000ms");
       spec.host_to_device.latency = spec.device_to_host.latency = spec.peer.latency =
-          std::chrono::nanoseconds(static_cast<std::int64_t>(*latency));
+          time(option, value);
     } else if (name == "memory") {
       const auto memory = parse_size(value);
       if (!memory) fail(option, "memory=SIZE with a size as 8GiB or 512MiB, at least 1KiB");
       spec.memory = static_cast<std::size_t>(*memory);
-    } else {
+    } else if (!parse_fault(option, name, value, spec.faults)) {
       fail(option,
            "one of h2d=SPEED, d2h=SPEED, peer=SPEED, latency=TIME, memory=SIZE, flops=RATE, "
-           "hbm=SPEED");
+           "hbm=SPEED, jitter=TIME, fail_alloc=N, fail_launch=N, lost_after=N");
     }
+  }
+
+  /// False if the name is not that of a fault.
+  bool parse_fault(std::string_view option, std::string_view name, std::string_view value,
+                   SimFaultSpec& faults) const {
+    if (name == "jitter") {
+      faults.jitter = time(option, value);
+    } else if (name == "fail_alloc") {
+      faults.fail_alloc = number(option, value);
+    } else if (name == "fail_launch") {
+      faults.fail_launch = number(option, value);
+    } else if (name == "lost_after") {
+      faults.lost_after = number(option, value);
+    } else {
+      return false;
+    }
+    return true;
   }
 
   double speed(std::string_view option, std::string_view value) const {
@@ -159,6 +176,25 @@ class Parser {
                        "=SPEED with a speed as 2.5GB/s or 800MB/s, at least 1B/s");
     }
     return *bytes_per_second;
+  }
+
+  std::chrono::nanoseconds time(std::string_view option, std::string_view value) const {
+    const auto nanoseconds = parse_time(value);
+    if (!nanoseconds) {
+      fail(option, std::string(option.substr(0, option.find('='))) +
+                       "=TIME with a time as 10us or 0.5ms, at most 10000ms");
+    }
+    return std::chrono::nanoseconds(static_cast<std::int64_t>(*nanoseconds));
+  }
+
+  std::uint64_t number(std::string_view option, std::string_view value) const {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 62U;
+    const auto number = base::parse_integer<std::uint64_t>(value, 1, kMost);
+    if (!number) {
+      fail(option,
+           std::string(option.substr(0, option.find('='))) + "=N with an integer N of 1 or more");
+    }
+    return *number;
   }
 
   std::string_view text_;

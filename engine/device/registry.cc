@@ -32,7 +32,8 @@ void refuse_mixture(const std::string& spec, const std::vector<LogicalGpu>& gpus
 
 GpuTable* make_gpu_table() {
   auto table = std::make_unique<GpuTable>();
-  table->spec = resolved_runtime_options().gpus;
+  const RuntimeOptions options = resolved_runtime_options();
+  table->spec = options.gpus;
   table->gpus = logical_gpus(table->spec, cuda_device_count);
   const std::vector<LogicalGpu>& gpus = table->gpus;
   refuse_mixture(table->spec, gpus);
@@ -44,7 +45,8 @@ GpuTable* make_gpu_table() {
       table->backends.push_back(make_cuda_device(id, cuda->index, sharers));
       table->has_cuda = true;
     } else {
-      table->backends.push_back(std::make_unique<SimDevice>(id, std::get<SimSpec>(gpus[i]), links));
+      table->backends.push_back(
+          std::make_unique<SimDevice>(id, std::get<SimSpec>(gpus[i]), links, options.engine.seed));
     }
   }
   return table.release();

@@ -21,15 +21,23 @@ PoolLimits pool_limits(const SimSpec& spec) {
   return {spec.memory, std::min(spec.memory, physical_memory() / 8)};
 }
 
+std::unique_ptr<SimFaults> make_faults(int id, const SimSpec& spec, std::uint64_t seed) {
+  if (spec.faults == SimFaultSpec{}) return nullptr;
+  return std::make_unique<SimFaults>(id, spec.faults, seed);
+}
+
 }  // namespace
 
-SimDevice::SimDevice(int id, const SimSpec& spec, std::shared_ptr<SimLinks> links)
+SimDevice::SimDevice(int id, const SimSpec& spec, std::shared_ptr<SimLinks> links,
+                     std::uint64_t seed)
     : id_(id),
       description_(describe_gpu(id, spec)),
       links_(std::move(links)),
+      faults_(make_faults(id, spec, seed)),
       pool_("gpu(" + std::to_string(id) + ")", host_memory(), pool_limits(spec)) {}
 
 void* SimDevice::allocate(std::size_t bytes) {
+  if (faults_ != nullptr) faults_->allocate(bytes);
   void* block = pool_.allocate(bytes);
   base::poison(block, bytes);
   return block;
@@ -45,6 +53,7 @@ bool SimDevice::reads(Device other) const {
 }
 
 void SimDevice::open(void* block, std::size_t bytes) {
+  if (faults_ != nullptr) faults_->check_usable();
   if constexpr (base::kAddressSanitizer) {
     const std::lock_guard lock(open_mutex_);
     if (open_counts_[block]++ == 0) base::unpoison(block, bytes);
@@ -63,6 +72,7 @@ void SimDevice::close(void* block, std::size_t bytes) noexcept {
 
 void SimDevice::copy(void* to, Device to_device, const void* from, Device from_device,
                      std::size_t bytes) {
+  if (faults_ != nullptr) faults_->check_usable();
   SimLink* link = links_->between(from_device, to_device);
   const bool timed = link != nullptr && link->limited();
   const Clock::time_point end = timed ? link->occupy(model_now(), bytes) : Clock::time_point();
@@ -71,7 +81,7 @@ void SimDevice::copy(void* to, Device to_device, const void* from, Device from_d
 }
 
 std::unique_ptr<Stream> SimDevice::make_stream(Lane lane, Executor& executor) {
-  return std::make_unique<SimStream>(lane, executor);
+  return std::make_unique<SimStream>(lane, executor, faults_.get());
 }
 
 }  // namespace heddle::device

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -8,6 +10,7 @@
 #include "engine/device/backend.h"
 #include "engine/device/gpu_spec.h"
 #include "engine/device/memory_pool.h"
+#include "engine/device/sim_faults.h"
 #include "engine/device/sim_link.h"
 
 namespace heddle::device {
@@ -27,8 +30,8 @@ namespace heddle::device {
 ///   of both.
 class SimDevice final : public Backend {
  public:
-  /// Logical GPU `id` of the table that `links` was made for.
-  SimDevice(int id, const SimSpec& spec, std::shared_ptr<SimLinks> links);
+  /// Logical GPU `id` of the table that `links` was made for. `seed` is that of its faults.
+  SimDevice(int id, const SimSpec& spec, std::shared_ptr<SimLinks> links, std::uint64_t seed = 0);
 
   std::string description() const override { return description_; }
   bool runs_cpu_kernels() const override { return true; }
@@ -48,6 +51,7 @@ class SimDevice final : public Backend {
   const int id_;
   const std::string description_;
   const std::shared_ptr<SimLinks> links_;
+  const std::unique_ptr<SimFaults> faults_;  // null if nothing goes wrong
   MemoryPool pool_;
   base::Mutex open_mutex_;
   std::unordered_map<void*, int> open_counts_;  // guarded by open_mutex_

@@ -10,6 +10,7 @@
 #include "heddle/error.h"
 
 #include "engine/base/thread.h"
+#include "engine/device/sim_faults.h"
 
 namespace heddle::device {
 
@@ -80,9 +81,11 @@ SimStream::Machine& SimStream::machine() {
   return *machine;
 }
 
-SimStream::SimStream(Lane lane, Executor& executor)
+SimStream::SimStream(Lane lane, Executor& executor, SimFaults* faults)
     : lane_(lane),
       executor_(executor),
+      faults_(faults),
+      is_late_(faults != nullptr && faults->has_jitter()),
       timeline_(machine().open_timeline()),
       issued_(timeline_.reached) {}
 
@@ -103,7 +106,7 @@ SimStream::~SimStream() {
 std::uint16_t SimStream::id() const { return timeline_.id; }
 
 Token SimStream::issue(const Work& work, std::span<const Token> waits) {
-  if (!on_executor(work) && !thread_.joinable()) {
+  if (on_thread(work) && !thread_.joinable()) {
     thread_ = base::start_thread(std::string("sim ") + lane_name(lane_), [this] { serve(); });
   }
   List started;
@@ -111,7 +114,8 @@ Token SimStream::issue(const Work& work, std::span<const Token> waits) {
   {
     const std::lock_guard lock(machine().mutex);
     waits_.insert(waits_.end(), waits.begin(), waits.end());
-    queue_.push_back({work, waits.size(), Clock::now()});
+    const std::uint64_t launch = faults_ != nullptr ? faults_->count_launch() : 0;
+    queue_.push_back({work, waits.size(), Clock::now(), launch});
     token = Token(timeline_.id, ++issued_);
     if (state_ == State::kIdle) advance(started);
   }
@@ -137,12 +141,12 @@ void SimStream::advance(List& started) {
   current_ = head;
   queue_.pop_front();
   state_ = State::kRunning;
-  if (on_executor(current_.work)) {
-    started.push(*this);
-  } else {
+  if (on_thread(current_.work)) {
     // Under the mutex: once it is released the piece may run and the stream be destroyed.
     threads_turn_ = true;
     turn_.notify_one();
+  } else {
+    started.push(*this);
   }
 }
 
@@ -175,10 +179,17 @@ Work SimStream::executor_work() {
           work.sequence};
 }
 
+void SimStream::delay_current() {
+  // Late in the model, too, and before it takes a link.
+  current_.ready = std::max(current_.ready, end_) + faults_->delay_of(current_.launch);
+  wait_until(current_.ready);
+}
+
 void SimStream::run_current() {
   // To wait for a worker of the executor is real: the simulated compute is the CPU's.
   const bool is_copy = lane_ != Lane::kCompute;
   const ModelTime time(is_copy ? current_.ready : Clock::now(), end_);
+  if (faults_ != nullptr) return faults_->run(current_.work, current_.launch);
   current_.work.run(current_.work.argument);
 }
 
@@ -199,8 +210,13 @@ void SimStream::serve() {
     if (closing_) return;
     threads_turn_ = false;
     lock.unlock();
-    run_current();
-    finish_current();
+    if (is_late_) delay_current();
+    if (on_executor(current_.work)) {
+      executor_.execute(executor_work());
+    } else {
+      run_current();
+      finish_current();
+    }
     lock.lock();
   }
 }

@@ -11,9 +11,12 @@
 
 namespace heddle::device {
 
+class SimFaults;
+
 /// A FIFO queue of a simulated GPU, driven by events: it takes a thread only while a piece of its
 /// work runs. Compute and brief pieces run on the executor; for others, which may sleep, a stream
-/// that is not a compute stream has a thread of its own, started by the first of them.
+/// that is not a compute stream has a thread of its own, started by the first of them. Where pieces
+/// are late (SimFaults), they are so on that thread, whichever they are.
 ///
 /// Thread safety: issue() as for Stream. All simulated streams of the process share one mutex
 /// (in sim_stream.cc), which is held for queue operations only, never while run, finished or
@@ -30,8 +33,8 @@ namespace heddle::device {
 ///   that is gone is reached.
 class SimStream final : public Stream {
  public:
-  /// Throws DeviceError if all ids are taken.
-  SimStream(Lane lane, Executor& executor);
+  /// Throws DeviceError if all ids are taken. `faults` are the device's, null if it has none.
+  SimStream(Lane lane, Executor& executor, SimFaults* faults = nullptr);
   /// Every piece's finished must have been called, or be running on another thread.
   ~SimStream() override;
   SimStream(const SimStream&) = delete;
@@ -44,8 +47,9 @@ class SimStream final : public Stream {
   enum class State : std::uint8_t { kIdle, kWaiting, kRunning };
   struct Piece {
     Work work;
-    std::size_t waits = 0;    // tokens of waits_ that are this piece's
-    Clock::time_point ready;  // when nothing was left to wait for but the stream's own order
+    std::size_t waits = 0;     // tokens of waits_ that are this piece's
+    Clock::time_point ready;   // when nothing was left to wait for but the stream's own order
+    std::uint64_t launch = 0;  // its number if there are faults
   };
   struct Machine;
   struct Timeline;
@@ -54,6 +58,7 @@ class SimStream final : public Stream {
   static Machine& machine();
 
   bool on_executor(const Work& work) const { return lane_ == Lane::kCompute || work.brief; }
+  bool on_thread(const Work& work) const { return !on_executor(work) || is_late_; }
   /// The current piece, as work for the executor.
   Work executor_work();
 
@@ -63,12 +68,15 @@ class SimStream final : public Stream {
 
   // Without it.
   static void execute_all(List started);
+  void delay_current();
   void run_current();
   void finish_current();
   void serve();
 
   const Lane lane_;
   Executor& executor_;
+  SimFaults* const faults_;
+  const bool is_late_;
   Timeline& timeline_;
 
   // Guarded by the mutex.

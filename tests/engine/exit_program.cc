@@ -11,12 +11,15 @@
 #include <utility>
 
 #include "heddle/engine.h"
+#include "heddle/ndarray.h"
+#include "heddle/options.h"
 
 #include "tests/support/gate.h"
 
 namespace {
 
 using heddle::Completion;
+using heddle::Device;
 using heddle::Engine;
 using heddle::RunContext;
 using heddle::Var;
@@ -126,6 +129,22 @@ int exit_inside_an_operation() {
   return kNotDrained;
 }
 
+/// Arrays and operations of a GPU that is lost half way, some of them asynchronous.
+int leave_with_a_lost_gpu() {
+  heddle::RuntimeOptions options;
+  options.gpus = "sim:1,sim:1?lost_after=100&jitter=20us";
+  heddle::configure(options);
+  Engine& engine = Engine::get();
+  static heddle::NDArray kept = heddle::NDArray::ones({100}, Device::gpu(1));
+  g_var = engine.new_variable();
+  for (int i = 0; i < kOperations; ++i) {
+    kept += kept.to(Device::gpu(0)).to(Device::gpu(1));
+    engine.push_async([](RunContext&, Completion completion) { completion.done(); }, {}, {g_var},
+                      {.device = Device::gpu(1), .overwrites = true});
+  }
+  return 13;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -140,6 +159,7 @@ int main(int argc, char** argv) {
       {"endless", leave_with_operations_that_push},
       {"static", leave_a_static_engine},
       {"inside", exit_inside_an_operation},
+      {"lost", leave_with_a_lost_gpu},
   };
   const auto way = argc == 2 ? ways.find(argv[1]) : ways.end();
   if (way == ways.end()) {

@@ -1,5 +1,7 @@
 #include "engine/device/gpu_spec.h"
 
+#include <chrono>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -100,6 +102,20 @@ TEST_CASE("speeds of computing are for the model clock") {
   CHECK(spec.compute.bytes_per_second == 900e9);
 }
 
+TEST_CASE("faults are times and numbers, of each GPU of their item") {
+  CHECK(only_sim("sim:1").faults == SimFaultSpec{});
+  const GpuSpec spec =
+      parse_gpu_spec("sim:2?jitter=50us&fail_alloc=3&fail_launch=4&lost_after=4294967296,sim:1");
+  const SimFaultSpec faults = std::get<SimSpec>(spec.gpus[1]).faults;
+  CHECK(faults == std::get<SimSpec>(spec.gpus[0]).faults);
+  CHECK(faults.jitter == microseconds(50));
+  CHECK(faults.fail_alloc == 3);
+  CHECK(faults.fail_launch == 4);
+  CHECK(faults.lost_after == std::uint64_t{1} << 32U);
+  CHECK(std::get<SimSpec>(spec.gpus[2]) == SimSpec{});
+  CHECK(only_sim("sim:1@pcie?jitter=0.5ms").faults.jitter == microseconds(500));
+}
+
 TEST_CASE("a name with a slash is the path of a topology file") {
   const support::TemporaryFolder folder;
   const std::string path = folder.write("two", "host 1GB/s\ngpu - 2GB/s\ngpu 2GB/s -\n");
@@ -187,6 +203,19 @@ TEST_CASE("a spec that does not parse is one line that quotes it and says what w
       {"sim:2?memory=0GiB", "memory=SIZE"},
       {"sim:2?memory=1e30GiB", "memory=SIZE"},
       {"sim:2?h2d=1GB/s&h2d=2GB/s", "given twice"},
+      {"sim:2?jitter=50", "jitter=TIME"},
+      {"sim:2?jitter=-1us", "jitter=TIME"},
+      {"sim:2?jitter=11000ms", "jitter=TIME"},
+      {"sim:2?fail_alloc", "fail_alloc=N"},
+      {"sim:2?fail_alloc=0", "fail_alloc=N"},
+      {"sim:2?fail_alloc=3rd", "fail_alloc=N"},
+      {"sim:2?fail_launch=-4", "fail_launch=N"},
+      {"sim:2?fail_launch=1.5", "fail_launch=N"},
+      {"sim:2?lost_after=", "lost_after=N"},
+      {"sim:2?lost_after=0", "lost_after=N"},
+      {"sim:2?lost_after=99999999999999999999", "lost_after=N"},
+      {"sim:2?lost_after=4&lost_after=5", "given twice"},
+      {"sim:2?fail_copy=4", "fail_launch=N"},
   }));
   const std::string message = parse_error(text);
   CHECK_THAT(message, Contains("HEDDLE_GPUS") && Contains("\"" + text + "\"") &&
