@@ -18,6 +18,14 @@ class ReadyList {
     }
     tail_ = &operation;
   }
+  /// True if `holds` is so for each.
+  template <class Holds>
+  bool all(Holds&& holds) const {
+    for (const Operation* op = head_; op != nullptr; op = after(*op)) {
+      if (!holds(*op)) return false;
+    }
+    return true;
+  }
   /// The first one, taken out; null if there is none.
   Operation* pop() {
     Operation* const first = head_;

@@ -109,13 +109,14 @@ Worker* PoolGroup::claim() const {
 }
 
 bool PoolGroup::watch(PoolThread& self) {
-  if (!may_watch() || takes() == self.watched) return false;
+  if (self.woken.load() != 0 || !may_watch() || takes() == self.watched) return false;
   std::uint32_t nobody = 0;
   if (!watching_.compare_exchange_strong(nobody, 1)) return false;
   do {
     for (std::size_t i = 0; i != count(); ++i) taken_.at(i) = pool(i).takes();
     base::sleep_for(kNap);
-  } while (may_watch() && goes_on());
+    // Its own worker may have been claimed since it lay down: then nobody else is woken for that.
+  } while (self.woken.load() == 0 && may_watch() && goes_on());
   self.watched = takes();
   watching_.store(0);
   return true;

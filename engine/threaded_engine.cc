@@ -155,9 +155,7 @@ void ThreadedEngine::dispatch_to_workers(ReadyList& ready) noexcept {
   ReadyList now;
   ReadyList later;
   while (Operation* const op = ready.pop()) {
-    const bool for_worker =
-        op->kind() == Submission::Kind::kUse || (op->queue != nullptr && !op->queue->is_stream());
-    (for_worker ? now : later).push(*op);
+    (is_for_worker(*op) ? now : later).push(*op);
   }
   dispatch(now);
   ready = later;

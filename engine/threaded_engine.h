@@ -69,6 +69,10 @@ class ThreadedEngine final : public EngineCore {
   void post_recorded(const GraphRun& run, Mailbox& mailbox, ReadyList& uses);
   /// Gives every operation of `ready` to its queue.
   void dispatch(ReadyList& ready);
+  /// True if giving it to its queue runs nothing of the user's here.
+  static bool is_for_worker(const Operation& op) {
+    return op.kind() == Submission::Kind::kUse || (op.queue != nullptr && !op.queue->is_stream());
+  }
   /// Gives those that workers run to their queues, and leaves the others in `ready`. Runs nothing.
   /// Without memory for that it ends the process, as dispatch() does where nobody could go on.
   void dispatch_to_workers(ReadyList& ready) noexcept;

@@ -213,6 +213,12 @@ void WorkerPool::end(Worker& me, Operation& op, ReadyList& ready) {
   const Awaited known = op.awaited.load(std::memory_order_relaxed);
   const bool at_once = known == Awaited::kUrgently || (known != Awaited::kNo && !could_defer(me));
   if (at_once && ledger.try_end(op, ready)) return;
+  // What is posted may be taken note of by a thread that hands on later what becomes ready; so
+  // where the order is exact it is not, unless nothing else could be run meanwhile.
+  if (at_once && workers_.size() == 1 && (me.next != me.count || seems_to_have_work())) {
+    ledger.end(op, ready);
+    return;
+  }
   const Awaited awaited = ledger.post(me.mailbox, op, ready);
   if (awaited == Awaited::kNo) return;
   if (awaited != Awaited::kUrgently && may_defer(me)) return;

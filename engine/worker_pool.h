@@ -158,6 +158,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void return_batch(Worker& me);
   bool take_from_batch(ReadyNode& node);
   ReadyNode* search(Worker& me);
+  void collect_while_searching();
   ReadyNode* steal(const Worker& me);
   ReadyNode* take(Worker& me);
   bool has_work() const { return !inbox_.empty() || has_queue_.load() || open_runs_.has_ready(); }

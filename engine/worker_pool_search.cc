@@ -62,7 +62,8 @@ bool WorkerPool::may_nap(Worker& me) const {
 void WorkerPool::watch_runs(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching) {
   me.takes = taken_by_others();
   if (idle_.awake() > 1) nap(me, lock, searching);
-  if (taken_by_others() - me.takes >= kFewInNap) return;
+  const std::uint64_t taken = taken_by_others();
+  if (taken - std::exchange(me.takes, taken) >= kFewInNap) return;
   open_runs_.leave_orders();
   lock.unlock();
   engine_.collect();  // what was posted before
@@ -134,13 +135,13 @@ ReadyNode* WorkerPool::search(Worker& me) {
         me.cpu.store(-1, std::memory_order_relaxed);
       }
       lock.unlock();
-      if (deferred_since_.load() != 0) {
-        collect_deferred();
+      if (deferred_since_.exchange(0) != 0) {
+        collect_while_searching();
       } else if (!has_spun) {
         has_spun = !spin(pauses);
       } else {
         has_collected = true;
-        engine_.collect();
+        collect_while_searching();
       }
       lock.lock();
       continue;
@@ -150,6 +151,20 @@ ReadyNode* WorkerPool::search(Worker& me) {
     group_.sleep(me, self);
     return nullptr;
   }
+}
+
+/// Takes note of what is posted. What runs here, as a GPU's callable does where it is issued, is
+/// not run by a thread that counts as searching: nobody is woken for its sake.
+void WorkerPool::collect_while_searching() {
+  ReadyList ready;
+  engine_.ledger().collect(ready);
+  engine_.dispatch_to_workers(ready);
+  if (ready.empty()) return;
+  idle_.end_search();
+  help();
+  group_.hand_over(*this);
+  engine_.dispatch(ready);
+  idle_.begin_search();
 }
 
 /// False if there is something to look at first, for who has a seat. Else without the lock.
@@ -174,9 +189,8 @@ bool WorkerPool::try_sleep(Worker& me, std::unique_lock<base::SpinLock>& lock, b
 /// Counts the worker as searching if it has nothing to do next: then nobody is woken for what it
 /// has made ready elsewhere, and its own thread goes there.
 void WorkerPool::search_early(Worker& me, const ReadyList& ready) {
-  const Operation* const first = ready.front();
-  if (first == nullptr || first->queue == nullptr || first->queue->is_stream()) return;
-  if (me.next != me.count || !may_stand_in() || seems_to_have_work()) return;
+  if (ready.empty() || me.next != me.count || !may_stand_in() || seems_to_have_work()) return;
+  if (!ready.all([](const Operation& op) { return ThreadedEngine::is_for_worker(op); })) return;
   me.self->is_searching = true;
   me.cpu.store(-1, std::memory_order_relaxed);
   idle_.begin_search();

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <latch>
 #include <thread>
 #include <vector>
@@ -96,4 +98,24 @@ TEST_CASE("a long operation in one lane holds up none in the others, where all w
     engine.wait_for_all();
   }
   CHECK(ran == 2 * kPushed * 100);
+}
+
+TEST_CASE("a lane is not forgotten while another one goes on with small operations for ever") {
+  using Clock = std::chrono::steady_clock;
+  heddle::Engine engine({.cpu_workers = 1, .max_pending = 64});
+  std::atomic<bool> goes_on = true;
+  std::thread other([&] {
+    while (goes_on.load()) engine.push([] {}, {}, {});
+  });
+  const heddle::Var x = engine.new_variable();
+  Clock::duration longest{};
+  for (int i = 0; i < 5000; ++i) {
+    const Clock::time_point begin = Clock::now();
+    engine.push([] {}, {}, {x}, {.lane = Lane::kCopyIn});
+    engine.wait_for_var(x);
+    longest = std::max(longest, Clock::now() - begin);
+  }
+  goes_on = false;
+  other.join();
+  CHECK(longest < std::chrono::seconds(2));
 }

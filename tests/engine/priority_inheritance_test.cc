@@ -1,6 +1,8 @@
+#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -134,15 +136,14 @@ TEST_CASE("deleting a variable makes none of its operations more urgent") {
   CHECK(program.order() == Names{"between", "needed"});
 }
 
-TEST_CASE("what a worker has taken along is raised, too") {
-  HEDDLE_FOR_EACH(options, one_worker_engines);
-  Engine engine(options);
-  constexpr int kOperations = 200;  // so many that the worker takes some of them along
+/// The order in which a worker runs many operations, of which some raise one that it has taken
+/// along.
+std::vector<int> order_of_raised(Engine& engine, int operations) {
   Log<int> log;
   HeldOperation held(engine, {}, {});
   held.wait_until_started();
   std::deque<Var> vars;
-  for (int i = 0; i < kOperations; ++i) {
+  for (int i = 0; i < operations; ++i) {
     vars.push_back(engine.new_variable());
     engine.push(
         [&, i] {
@@ -156,14 +157,38 @@ TEST_CASE("what a worker has taken along is raised, too") {
   }
   held.release();
   engine.wait_for_all();
+  return log.entries();
+}
+
+std::vector<int> expected_of_raised(int operations) {
   std::vector<int> expected;
-  for (int i = 0; i < kOperations; ++i) {
+  for (int i = 0; i < operations; ++i) {
     expected.push_back(i);
-    if (i % 10 != 5 || i + 2 >= kOperations) continue;
+    if (i % 10 != 5 || i + 2 >= operations) continue;
     expected.insert(expected.end(), {i + 2, -1, i + 1});
     i += 2;
   }
-  CHECK(log.entries() == expected);
+  return expected;
+}
+
+TEST_CASE("what a worker has taken along is raised, too") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Engine engine(options);
+  CHECK(order_of_raised(engine, 200) == expected_of_raised(200));
+}
+
+TEST_CASE("what is raised keeps its place while another thread takes note of what has ended") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Engine engine(options);
+  std::atomic<bool> goes_on = true;
+  std::thread other([&, x = engine.new_variable()] {
+    while (goes_on.load()) engine.version(x);
+  });
+  for (int round = 0; round < 100; ++round) {
+    CHECK(order_of_raised(engine, 200) == expected_of_raised(200));
+  }
+  goes_on = false;
+  other.join();
 }
 
 TEST_CASE("a long chain of rising priorities is pushed and runs in its order") {
