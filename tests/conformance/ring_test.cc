@@ -125,6 +125,39 @@ TEST_CASE("a writer waits for a reader beyond any number of operations of other 
   }
 }
 
+TEST_CASE("who reads a copy that is under way waits for it, on any stream of any device") {
+  const std::vector<std::uint8_t> bytes = pattern(std::size_t{8} << 20U, 5);
+  const std::vector<std::uint8_t> last(bytes.end() - 1000, bytes.end());
+  const NDArray source = array_of(bytes, Device::cpu_pinned());
+  source.wait_to_read();
+  Engine& engine = Engine::get();
+  const Var hold = engine.new_variable();
+  const Var other = engine.new_variable();
+  const auto run_others = [&](std::size_t count, Lane lane) {
+    for (std::size_t i = 0; i < count; ++i) {
+      engine.push([] {}, {}, {other}, {.device = device(0), .lane = lane});
+    }
+    engine.wait_for_var(other);  // their marks are recorded, and reached
+  };
+  for (const std::size_t others : kOthers) {
+    const NDArray large = array_of(std::vector<std::uint8_t>(bytes.size(), 0), device(0));
+    const NDArray tail = large.slice(large.size() - 1000, large.size());
+    large.wait_to_read();
+    HeldStream held(engine, {}, {hold}, {.device = device(0), .lane = Lane::kCopyIn});
+    held.wait_until_started();
+    large.copy_from(source);  // its stream stands still
+    run_others(others, Lane::kCompute);
+    const NDArray computed = tail.copy();  // on the stream of the others
+    const NDArray copied_out = tail.to(Device::cpu());
+    const NDArray elsewhere = tail.to(device(1));
+    run_others(others, Lane::kComm);
+    held.release();
+    CHECK(computed.to_vector<std::uint8_t>() == last);
+    CHECK(copied_out.to_vector<std::uint8_t>() == last);
+    CHECK(elsewhere.to_vector<std::uint8_t>() == last);
+  }
+}
+
 TEST_CASE("a large copy is awaited by who reads it although a great many small operations pass") {
   // 32 MiB beside operations of a few microseconds each.
   const std::vector<std::uint8_t> bytes = pattern(std::size_t{32} << 20U, 4);
