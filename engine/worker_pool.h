@@ -41,8 +41,7 @@ class ThreadedEngine;
 ///    next if there is more. A worker that is going to sleep counts itself as sleeping, and not
 ///    searching, before it looks into the inbox for the last time (all sequentially consistent),
 ///    so one sees the other: nothing is left in inbox and queue while a worker sleeps and none
-///    searches or naps. It then looks into open_runs_, too (see GraphRun). Threads of other pools
-///    may search instead of its own (see PoolGroup).
+///    searches or naps, here or in the PoolGroup. It then looks into open_runs_ (see GraphRun).
 ///  - Where operations are so small that workers are in each other's way (is_fine_), one that finds
 ///    another at work naps before it looks for more. Nobody wakes a sleeping worker as long as one
 ///    naps and one is awake: what that one leaves is found at the end of the nap. A worker naps,

@@ -27,9 +27,12 @@ Storage::~Storage() {
 
 void Storage::give_back() noexcept {
   void* const block = block_.load(std::memory_order_relaxed);
-  const auto deallocate = [&backend = backend_, block, bytes = bytes_] {
-    backend.deallocate(block, bytes);
+  const auto bytes = static_cast<std::ptrdiff_t>(bytes_);
+  const auto deallocate = [&backend = backend_, block, bytes] {
+    backend.expect(-bytes);
+    backend.deallocate(block, static_cast<std::size_t>(bytes));
   };
+  backend_.expect(bytes);
   // Nothing recorded refers to the block, else it would keep the storage: it goes now.
   const PauseRecording pause;
   try {
@@ -37,9 +40,11 @@ void Storage::give_back() noexcept {
   } catch (const EngineStopped&) {
     // No operation can still want the block: it would keep the storage alive. But an operation of
     // another engine that destroys an array has blocks open, so there the memory is left alone.
-    if (OperationScope::current() == nullptr) deallocate();
+    if (OperationScope::current() == nullptr) return deallocate();
+    backend_.expect(-bytes);
   } catch (...) {
     // In a forked child, or without memory for one operation more, the block stays where it is.
+    backend_.expect(-bytes);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "heddle/device.h"
+#include "heddle/memory.h"
 #include "heddle/trace.h"
 
 namespace heddle::device {
@@ -87,6 +88,11 @@ class Backend {
   /// 64-byte aligned, uninitialized; never null, also for 0 bytes. Throws OutOfMemory.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void deallocate(void* block, std::size_t bytes) noexcept = 0;
+  /// So many bytes more, or fewer, will be given back by operations that are pushed.
+  virtual void expect(std::ptrdiff_t bytes) noexcept = 0;
+  virtual MemoryStatistics memory() const = 0;
+  /// Gives back what is cached (see trim_memory()).
+  virtual void trim() noexcept = 0;
   /// Bytes that may be allocated beside what is; of a device without a limit, all there are.
   virtual std::size_t room() const { return std::numeric_limits<std::size_t>::max(); }
 

@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include "engine/runtime.h"
+
 namespace heddle::device {
 namespace {
 
@@ -20,6 +22,10 @@ class CpuBackend final : public Backend {
   void deallocate(void* block, std::size_t bytes) noexcept override {
     pool_.deallocate(block, bytes);
   }
+
+  void expect(std::ptrdiff_t bytes) noexcept override { pool_.expect(bytes); }
+  MemoryStatistics memory() const override { return pool_.statistics(); }
+  void trim() noexcept override { pool_.trim(); }
 
   bool reads(Device other) const override { return !other.is_gpu(); }
 
@@ -47,8 +53,9 @@ class CpuBackend final : public Backend {
 
 std::unique_ptr<Backend> make_cpu_backend() {
   // Leaked, as blocks are given back until the process ends.
-  static auto* const pool =
-      new MemoryPool("cpu", host_memory(), {physical_memory(), physical_memory() / 4});
+  static auto* const pool = new MemoryPool(
+      "cpu", host_memory(),
+      {physical_memory(), physical_memory() / 4, resolved_runtime_options().debug_memory});
   return make_cpu_backend(*pool);
 }
 

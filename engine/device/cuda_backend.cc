@@ -1,5 +1,6 @@
 #include "engine/device/cuda_backend.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -108,6 +109,13 @@ void* CudaBackend::allocate(std::size_t bytes) {
 void CudaBackend::deallocate(void* block, std::size_t bytes) noexcept {
   gpu_.memory().deallocate(block, bytes);
   quota_.give_back(bytes);
+}
+
+MemoryStatistics CudaBackend::memory() const {
+  MemoryStatistics statistics = gpu_.memory().statistics();
+  statistics.live_bytes = quota_.live_bytes();
+  statistics.largest_bytes = std::min(statistics.largest_bytes, quota_.room());
+  return statistics;
 }
 
 bool CudaBackend::reads(Device other) const {

@@ -27,6 +27,9 @@ class CudaBackend final : public Backend {
 
   void* allocate(std::size_t bytes) override;
   void deallocate(void* block, std::size_t bytes) noexcept override;
+  void expect(std::ptrdiff_t bytes) noexcept override { gpu_.memory().expect(bytes); }
+  MemoryStatistics memory() const override;
+  void trim() noexcept override { gpu_.memory().trim(); }
   std::size_t room() const override { return quota_.room(); }
   bool reads(Device other) const override;
   void open(void* /*block*/, std::size_t /*bytes*/) override {}

@@ -6,6 +6,7 @@
 #include "heddle/error.h"
 
 #include "engine/device/cuda_memory.h"
+#include "engine/runtime.h"
 
 namespace heddle::device {
 namespace {
@@ -57,8 +58,11 @@ CudaGpu::CudaGpu(int index) : index_(index) {
         "cudaDeviceGetStreamPriorityRange");
   name_ = properties.name;
   memory_size_ = properties.totalGlobalMem;
-  memory_ = std::make_unique<MemoryPool>("cuda:" + std::to_string(index), cuda_memory(*this),
-                                         PoolLimits{.budget = memory_size_});
+  memory_ =
+      std::make_unique<MemoryPool>("cuda:" + std::to_string(index), cuda_memory(*this),
+                                   PoolLimits{.budget = memory_size_,
+                                              .cache_limit = SIZE_MAX,
+                                              .fills = resolved_runtime_options().debug_memory});
 }
 
 int CudaGpu::stream_priority(Lane lane) const {

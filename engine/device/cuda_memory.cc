@@ -4,6 +4,7 @@
 
 #include "engine/device/cpu.h"
 #include "engine/device/cuda_gpu.h"
+#include "engine/device/cuda_stream.h"
 
 namespace heddle::device {
 namespace {
@@ -37,7 +38,14 @@ RawMemory cuda_memory(CudaGpu& gpu) {
             static_cast<void>(cudaFree(block));
             static_cast<void>(cudaGetLastError());
           },
-          /*is_host=*/false};
+          /*is_host=*/false,
+          [&gpu](void* block, std::size_t bytes) {
+            const CudaCurrent current(gpu);
+            const CudaStream* const stream = CudaStream::current();
+            static_cast<void>(cudaMemsetAsync(
+                block, kNaNs, bytes, stream != nullptr ? stream->handle() : cudaStreamPerThread));
+            static_cast<void>(cudaGetLastError());
+          }};
 }
 
 MemoryPool& pinned_memory() {

@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -41,6 +42,7 @@ RawMemory host_memory() {
   return {.allocate = allocate,
           .release = [](void* block, std::size_t) { std::free(block); },
           .is_host = true,
+          .fill = [](void* block, std::size_t bytes) { std::memset(block, kNaNs, bytes); },
           .pages = {.least_page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE)),
                     .good_page = kHugePage,
                     .reserve = reserve,

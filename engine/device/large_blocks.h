@@ -18,6 +18,7 @@ class LargeBlocks {
     std::size_t live_bytes = 0;
     std::size_t reserved_bytes = 0;  ///< live and cached
     std::size_t peak_reserved_bytes = 0;
+    std::size_t idle_bytes = 0;     ///< reserved, and can be given back
     std::size_t largest_bytes = 0;  ///< of a request that can be served for certain
     std::uint64_t misses = 0;       ///< allocations for which RawMemory was asked
   };
@@ -31,6 +32,7 @@ class LargeBlocks {
   virtual std::byte* allocate(std::size_t size) noexcept = 0;
   /// False if no such block is live.
   virtual bool deallocate(const std::byte* block) noexcept = 0;
+  virtual bool is_live(const std::byte* block) noexcept = 0;
   /// Gives what is idle back, the longest idle first, until at most `keep` bytes are cached.
   virtual void trim(std::size_t keep) noexcept = 0;
 

@@ -1,7 +1,6 @@
 #include "engine/device/memory_pool.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <mutex>
 #include <new>
@@ -11,6 +10,7 @@
 #include "heddle/error.h"
 
 #include "engine/base/asan.h"
+#include "engine/device/quantity.h"
 
 namespace heddle::device {
 namespace {
@@ -23,16 +23,6 @@ constexpr std::size_t kSegmentsInBudget = 16;
 /// Under AddressSanitizer a write beyond a small block must not hit the next one unseen.
 constexpr std::size_t kGap = base::kAddressSanitizer ? kBlockAlignment : 0;
 
-std::string readable(std::size_t bytes) {
-  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
-  return text.data();
-}
-
 std::unique_ptr<LargeBlocks> make_large_blocks(const RawMemory& raw, std::size_t budget) {
   std::unique_ptr<LargeBlocks> paged = make_paged_blocks(raw, budget);
   return paged != nullptr ? std::move(paged) : make_segment_blocks(raw, budget);
@@ -43,6 +33,7 @@ std::unique_ptr<LargeBlocks> make_large_blocks(const RawMemory& raw, std::size_t
 MemoryPool::MemoryPool(std::string owner, const RawMemory& raw, PoolLimits limits)
     : owner_(std::move(owner)),
       is_host_(raw.is_host),
+      fill_(limits.fills ? raw.fill : nullptr),
       limits_(limits),
       large_(make_large_blocks(raw, limits.budget)),
       segment_(std::min(large_->good_segment(),
@@ -57,6 +48,7 @@ void* MemoryPool::allocate(std::size_t bytes) {
   std::byte* const block = size <= small_most_ ? find_small(size) : find_large(size);
   if (block == nullptr) fail(bytes);
   if (is_host_) base::unpoison(block, bytes);
+  if (fill_) fill_(block, bytes);
   return block;
 }
 
@@ -121,9 +113,15 @@ std::size_t MemoryPool::size_for(std::size_t bytes) const {
 void MemoryPool::deallocate(void* block, std::size_t bytes) noexcept {
   const auto* const begin = static_cast<const std::byte*>(block);
   const std::size_t size = size_for(bytes);
+  // What is done to the memory comes first: then it may be another's.
+  if ((base::kAddressSanitizer || fill_) && !is_live(block, size)) return complain(block, bytes);
+  if (is_host_ && fill_) {
+    base::unpoison(block, bytes);
+    fill_(block, bytes);
+  }
+  if (is_host_) base::poison(block, bytes);
   bool known = false;
   bool too_many = false;
-  if (is_host_) base::poison(block, bytes);  // first: then it may be another's
   {
     const std::lock_guard lock(mutex_);
     known = size <= small_most_ ? small_.give_back(begin) || large_->deallocate(begin)
@@ -133,6 +131,13 @@ void MemoryPool::deallocate(void* block, std::size_t bytes) noexcept {
   }
   if (!known) complain(block, bytes);
   if (too_many) trim(limits_.cache_limit);
+}
+
+bool MemoryPool::is_live(const void* block, std::size_t size) const noexcept {
+  const auto* const begin = static_cast<const std::byte*>(block);
+  const std::lock_guard lock(mutex_);
+  return size <= small_most_ ? small_.is_live(begin) || large_->is_live(begin)
+                             : large_->is_live(begin) || small_.is_live(begin);
 }
 
 std::size_t MemoryPool::cached_locked() const noexcept {
@@ -167,11 +172,15 @@ bool MemoryPool::give_back_idle_segments(std::size_t keep) noexcept {
   return any;
 }
 
-PoolStatistics MemoryPool::statistics() const {
+MemoryStatistics MemoryPool::statistics() const {
   const std::lock_guard lock(mutex_);
   const LargeBlocks::Statistics large = large_->statistics();
+  const std::size_t cached = std::max(large.reserved_bytes, live_bytes_) - live_bytes_;
+  const std::size_t idle = large.idle_bytes + small_.idle_bytes();
   return {.live_bytes = live_bytes_,
-          .cached_bytes = std::max(large.reserved_bytes, live_bytes_) - live_bytes_,
+          .pending_bytes = pending_bytes_.load(std::memory_order_relaxed),
+          .cached_bytes = cached,
+          .fragmented_bytes = cached - std::min(cached, idle),
           .peak_bytes = peak_bytes_,
           .peak_reserved_bytes = large.peak_reserved_bytes,
           .largest_bytes = std::max(large.largest_bytes, small_.largest_bytes()),
@@ -187,11 +196,12 @@ void MemoryPool::complain(const void* block, std::size_t bytes) const noexcept {
 }
 
 void MemoryPool::fail(std::size_t bytes) const {
-  const PoolStatistics now = statistics();
-  throw OutOfMemory("[" + owner_ + "] out of memory: " + readable(bytes) + " requested, " +
-                    readable(now.live_bytes) + " live, " + readable(now.cached_bytes) +
-                    " cached, " + readable(now.largest_bytes) + " the largest to be had, budget " +
-                    readable(limits_.budget));
+  const MemoryStatistics now = statistics();
+  throw OutOfMemory("[" + owner_ + "] out of memory: " + size_text(bytes) + " requested, " +
+                    size_text(now.live_bytes) + " live (" + size_text(now.pending_bytes) +
+                    " of it about to be freed), " + size_text(now.cached_bytes) +
+                    " cached, largest to be had " + size_text(now.largest_bytes) + ", budget " +
+                    size_text(limits_.budget));
 }
 
 }  // namespace heddle::device

@@ -2,8 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+
+#include "heddle/memory.h"
 
 #include "engine/base/sync.h"
 #include "engine/device/large_blocks.h"
@@ -15,17 +18,9 @@ namespace heddle::device {
 struct PoolLimits {
   std::size_t budget = SIZE_MAX;       ///< bytes live and cached together
   std::size_t cache_limit = SIZE_MAX;  ///< bytes cached, beyond which idle memory is given back
-};
-
-/// Bytes are of whole blocks (block_size()).
-struct PoolStatistics {
-  std::size_t live_bytes = 0;           ///< handed out
-  std::size_t cached_bytes = 0;         ///< taken from RawMemory and not handed out
-  std::size_t peak_bytes = 0;           ///< most that was live at once
-  std::size_t peak_reserved_bytes = 0;  ///< most that was live and cached at once
-  std::size_t largest_bytes = 0;        ///< of a request that can be served for certain
-  std::uint64_t hits = 0;               ///< allocations served from the cache
-  std::uint64_t misses = 0;             ///< allocations for which RawMemory was asked
+  /// Blocks are filled with kNaNs when they are handed out and, if the memory is the host's, when
+  /// they come back.
+  bool fills = false;
 };
 
 /// Cuts blocks from large pieces of memory and keeps what comes back, so that an allocation costs
@@ -65,7 +60,11 @@ class MemoryPool {
   /// what has been idle for longest, until at most `keep` bytes are cached or none is idle.
   void trim(std::size_t keep = 0) noexcept;
 
-  PoolStatistics statistics() const;
+  /// So many bytes more, or fewer, of what is live are about to come back.
+  void expect(std::ptrdiff_t bytes) noexcept {
+    pending_bytes_.fetch_add(static_cast<std::size_t>(bytes), std::memory_order_relaxed);
+  }
+  MemoryStatistics statistics() const;
   /// What is left of the budget; cached memory counts as free.
   std::size_t room() const { return limits_.budget - statistics().live_bytes; }
 
@@ -79,11 +78,13 @@ class MemoryPool {
   std::size_t size_for(std::size_t bytes) const;
   std::size_t cached_locked() const noexcept;
   bool give_back_idle_segments(std::size_t keep) noexcept;
+  bool is_live(const void* block, std::size_t size) const noexcept;
   void complain(const void* block, std::size_t bytes) const noexcept;
   [[noreturn]] void fail(std::size_t bytes) const;
 
   const std::string owner_;
   const bool is_host_;
+  const std::function<void(void*, std::size_t)> fill_;  // empty: blocks stay as they are
   const PoolLimits limits_;
   const std::unique_ptr<LargeBlocks> large_;
   const std::size_t segment_;     // bytes of one for small blocks
@@ -95,6 +96,7 @@ class MemoryPool {
   std::size_t live_bytes_ = 0;
   std::size_t peak_bytes_ = 0;
   std::uint64_t allocations_ = 0;
+  base::Atomic<std::size_t> pending_bytes_{0};
   std::size_t stuck_ = 0;  // cached and not idle, when idle memory was given back last
 };
 

@@ -76,6 +76,11 @@ class PagedBlocks final : public LargeBlocks {
     return known;
   }
 
+  bool is_live(const std::byte* block) noexcept override {
+    const std::lock_guard lock(mutex_);
+    return heap_.is_live(block);
+  }
+
   void trim(std::size_t keep) noexcept override {
     const std::lock_guard growing(growth_);
     for (;;) {
@@ -96,6 +101,7 @@ class PagedBlocks final : public LargeBlocks {
     return {.live_bytes = heap_.live_bytes(),
             .reserved_bytes = pages_.mapped_bytes(),
             .peak_reserved_bytes = peak_reserved_,
+            .idle_bytes = heap_.idle_bytes(),
             .largest_bytes = std::min(budget_ - pages_.mapped_bytes() + heap_.idle_bytes(),
                                       live_budget_ - heap_.live_bytes()),
             .misses = misses_};

@@ -5,6 +5,9 @@
 
 namespace heddle::device {
 
+/// What every floating point type takes for a NaN, in each of its bytes.
+inline constexpr int kNaNs = 0xFF;
+
 /// Addresses without memory, to which it is given page by page. All functions may be called from
 /// any thread, and throw nothing.
 struct PagedMemory {
@@ -27,6 +30,9 @@ struct RawMemory {
   std::function<void*(std::size_t bytes)> allocate;
   std::function<void(void* block, std::size_t bytes)> release;
   bool is_host = true;  ///< the process may touch it
+  /// Sets every byte of a block that is handed out to kNaNs, at the latest when its operation
+  /// begins to use it.
+  std::function<void(void* block, std::size_t bytes)> fill = {};
   /// Used instead, if there is any.
   PagedMemory pages = {};
 };

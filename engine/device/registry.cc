@@ -45,8 +45,8 @@ GpuTable* make_gpu_table() {
       table->backends.push_back(make_cuda_device(id, cuda->index, sharers));
       table->has_cuda = true;
     } else {
-      table->backends.push_back(
-          std::make_unique<SimDevice>(id, std::get<SimSpec>(gpus[i]), links, options.engine.seed));
+      table->backends.push_back(std::make_unique<SimDevice>(
+          id, std::get<SimSpec>(gpus[i]), links, options.engine.seed, options.debug_memory));
     }
   }
   return table.release();
@@ -98,6 +98,10 @@ Backend& backend_of(Device device) {
 }  // namespace heddle::device
 
 namespace heddle {
+
+MemoryStatistics memory_statistics(Device device) { return device::backend_of(device).memory(); }
+
+void trim_memory(Device device) { device::backend_of(device).trim(); }
 
 int num_gpus() { return static_cast<int>(device::gpu_table().backends.size()); }
 

@@ -52,6 +52,11 @@ class SegmentBlocks final : public LargeBlocks {
     return known;
   }
 
+  bool is_live(const std::byte* block) noexcept override {
+    const std::lock_guard lock(mutex_);
+    return heap_.is_live(block);
+  }
+
   void trim(std::size_t keep) noexcept override {
     const std::lock_guard growing(growth_);
     give_back_idle(keep);
@@ -71,6 +76,7 @@ class SegmentBlocks final : public LargeBlocks {
         .live_bytes = heap_.live_bytes(),
         .reserved_bytes = reserved,
         .peak_reserved_bytes = peak_reserved_,
+        .idle_bytes = heap_.idle_bytes(),
         .largest_bytes = std::max(heap_.largest_bytes(), budget_ - reserved + heap_.idle_bytes()),
         .misses = misses_};
   }

@@ -93,6 +93,11 @@ std::byte* SegmentHeap::go_live(Block& block, std::size_t size) noexcept {
   return block.begin;
 }
 
+bool SegmentHeap::is_live(const std::byte* begin) const noexcept {
+  const auto found = blocks_.find(begin);
+  return found != blocks_.end() && found->second.state == State::kLive;
+}
+
 bool SegmentHeap::give_back(const std::byte* begin) noexcept {
   const auto found = blocks_.find(begin);
   if (found == blocks_.end() || found->second.state != State::kLive) return false;

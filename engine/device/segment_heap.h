@@ -50,6 +50,7 @@ class SegmentHeap {
   std::byte* take_hollow(std::size_t size) noexcept;
   /// Of a block that was taken; false if no such block is live.
   bool give_back(const std::byte* block) noexcept;
+  bool is_live(const std::byte* block) const noexcept;
   /// Of a block that has not got its pages.
   void give_back_hollow(const std::byte* block) noexcept;
 

@@ -17,8 +17,8 @@ std::string describe_gpu(int id, const SimSpec& spec) {
 }
 
 /// What is cached is the host's memory after all.
-PoolLimits pool_limits(const SimSpec& spec) {
-  return {spec.memory, std::min(spec.memory, physical_memory() / 8)};
+PoolLimits pool_limits(const SimSpec& spec, bool fills) {
+  return {spec.memory, std::min(spec.memory, physical_memory() / 8), fills};
 }
 
 std::unique_ptr<SimFaults> make_faults(int id, const SimSpec& spec, std::uint64_t seed) {
@@ -29,12 +29,12 @@ std::unique_ptr<SimFaults> make_faults(int id, const SimSpec& spec, std::uint64_
 }  // namespace
 
 SimDevice::SimDevice(int id, const SimSpec& spec, std::shared_ptr<SimLinks> links,
-                     std::uint64_t seed)
+                     std::uint64_t seed, bool fills_memory)
     : id_(id),
       description_(describe_gpu(id, spec)),
       links_(std::move(links)),
       faults_(make_faults(id, spec, seed)),
-      pool_("gpu(" + std::to_string(id) + ")", host_memory(), pool_limits(spec)) {}
+      pool_("gpu(" + std::to_string(id) + ")", host_memory(), pool_limits(spec, fills_memory)) {}
 
 void* SimDevice::allocate(std::size_t bytes) {
   if (faults_ != nullptr) faults_->allocate(bytes);

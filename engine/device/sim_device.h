@@ -31,7 +31,8 @@ namespace heddle::device {
 class SimDevice final : public Backend {
  public:
   /// Logical GPU `id` of the table that `links` was made for. `seed` is that of its faults.
-  SimDevice(int id, const SimSpec& spec, std::shared_ptr<SimLinks> links, std::uint64_t seed = 0);
+  SimDevice(int id, const SimSpec& spec, std::shared_ptr<SimLinks> links, std::uint64_t seed = 0,
+            bool fills_memory = false);
 
   std::string description() const override { return description_; }
   bool runs_cpu_kernels() const override { return true; }
@@ -39,6 +40,9 @@ class SimDevice final : public Backend {
 
   void* allocate(std::size_t bytes) override;
   void deallocate(void* block, std::size_t bytes) noexcept override;
+  void expect(std::ptrdiff_t bytes) noexcept override { pool_.expect(bytes); }
+  MemoryStatistics memory() const override { return pool_.statistics(); }
+  void trim() noexcept override { pool_.trim(); }
   std::size_t room() const override { return pool_.room(); }
   bool reads(Device other) const override;
   void open(void* block, std::size_t bytes) override;

@@ -9,6 +9,7 @@
 #include "heddle/error.h"
 #include "heddle/io.h"
 #include "heddle/kvstore.h"
+#include "heddle/memory.h"
 #include "heddle/ndarray.h"
 #include "heddle/operation.h"
 #include "heddle/ops.h"

@@ -26,6 +26,7 @@ PUBLIC_HEADERS = {
     "device": "engine",
     "engine": "engine",
     "error": "engine",
+    "memory": "engine",
     "operation": "engine",
     "options": "engine",
     "recording": "engine",

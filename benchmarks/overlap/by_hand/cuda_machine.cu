@@ -13,7 +13,7 @@
 #include "engine/device/cuda_for_each.h"
 #include "engine/device/registry.h"
 #include "ops/formulas.h"
-#include "overlap/by_hand/cublas.h"
+#include "overlap/by_hand/cuda_blas.h"
 #include "overlap/by_hand/machine.h"
 #include "overlap/script.h"
 

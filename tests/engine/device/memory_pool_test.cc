@@ -1,8 +1,10 @@
 #include "engine/device/memory_pool.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -23,6 +25,13 @@ namespace {
 using Catch::Matchers::Contains;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20U;
+
+/// That of the host, but without pages.
+RawMemory host_segments() {
+  RawMemory raw = host_memory();
+  raw.pages = {};
+  return raw;
+}
 
 TEST_CASE("blocks are aligned, apart from each other and usable in full") {
   MemoryPool pool("test", host_memory(), {});
@@ -100,7 +109,8 @@ TEST_CASE("beyond the budget the pool is out of memory and says how it stands") 
     text = error.what();
   }
   CHECK_THAT(text, Contains("gpu(7)") && Contains("2.0 MiB requested") &&
-                       Contains("3.0 MiB live") && Contains("0 B cached") &&
+                       Contains("3.0 MiB live (0 B of it about to be freed)") &&
+                       Contains("0 B cached") && Contains("largest to be had 1.0 MiB") &&
                        Contains("budget 4.0 MiB"));
   pool.deallocate(block, 3 * kMiB);
 }
@@ -135,13 +145,6 @@ TEST_CASE("cached memory makes room for a larger request") {
   void* other = pool.allocate(3 * kMiB);
   CHECK(pool.statistics().cached_bytes == 0);
   pool.deallocate(other, 3 * kMiB);
-}
-
-/// That of the host, but without pages.
-RawMemory host_segments() {
-  RawMemory raw = host_memory();
-  raw.pages = {};
-  return raw;
 }
 
 TEST_CASE("where memory cannot move a small request does not cut a large block") {
@@ -263,7 +266,7 @@ Trained train(bool paged, int steps, const Rows& rows) {
     give_back(activations[0]);
   }
   for (const Block& weight : weights) give_back(weight);
-  const PoolStatistics statistics = pool.statistics();
+  const MemoryStatistics statistics = pool.statistics();
   return {.reserved_by_live = static_cast<double>(statistics.peak_reserved_bytes) /
                               static_cast<double>(statistics.peak_bytes),
           .late_requests = requests - early_requests};
@@ -304,7 +307,7 @@ TEST_CASE("threads may share a pool") {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  const PoolStatistics statistics = pool.statistics();
+  const MemoryStatistics statistics = pool.statistics();
   CHECK(statistics.live_bytes == 0);
   CHECK(statistics.cached_bytes == 0);
   CHECK(statistics.hits + statistics.misses == 8000);
@@ -324,6 +327,54 @@ TEST_CASE("a block that is given back twice is named, and nothing else happens")
   std::memset(other, 1, bytes);
   pool.deallocate(other, bytes);
 }
+
+TEST_CASE("what is about to come back is told, and is live until then") {
+  MemoryPool pool("test", host_memory(), {});
+  void* const block = pool.allocate(1024);
+  pool.expect(1024);
+  CHECK(pool.statistics().pending_bytes == 1024);
+  CHECK(pool.statistics().live_bytes >= 1024);
+  pool.expect(-1024);
+  pool.deallocate(block, 1024);
+  CHECK(pool.statistics().pending_bytes == 0);
+}
+
+TEST_CASE("gaps between live blocks count as fragmented") {
+  MemoryPool pool("test", host_segments(), {});
+  constexpr std::size_t kLarge = 16 * kMiB;
+  pool.deallocate(pool.allocate(kLarge), kLarge);
+  CHECK(pool.statistics().fragmented_bytes == 0);
+  void* const part = pool.allocate(kLarge / 2);
+  CHECK(pool.statistics().fragmented_bytes == kLarge / 2);
+  pool.deallocate(part, kLarge / 2);
+}
+
+TEST_CASE("a pool that fills hands out NaNs, whatever was there before") {
+  MemoryPool pool("test", host_memory(),
+                  {.budget = SIZE_MAX, .cache_limit = SIZE_MAX, .fills = true});
+  const std::size_t count = GENERATE(std::size_t{25}, std::size_t{1} << 20U);
+  const std::size_t bytes = count * sizeof(float);
+  for (int round = 0; round < 2; ++round) {
+    auto* const block = static_cast<float*>(pool.allocate(bytes));
+    CHECK(std::all_of(block, block + count, [](float x) { return std::isnan(x); }));
+    std::fill(block, block + count, 1.0F);
+    pool.deallocate(block, bytes);
+  }
+}
+
+#if !defined(HEDDLE_ASAN)
+TEST_CASE("a pool that fills has NaNs in what has come back") {
+  MemoryPool pool("test", host_memory(),
+                  {.budget = SIZE_MAX, .cache_limit = SIZE_MAX, .fills = true});
+  auto* const block = static_cast<float*>(pool.allocate(sizeof(float)));
+  void* const other = pool.allocate(sizeof(float));  // so that the memory stays
+  *block = 1;
+  pool.deallocate(block, sizeof(float));
+  CHECK(std::isnan(*block));
+  pool.deallocate(block, sizeof(float));  // named as an error, and nothing is filled
+  pool.deallocate(other, sizeof(float));
+}
+#endif
 
 #if defined(HEDDLE_ASAN)
 TEST_CASE("under AddressSanitizer a block is poisoned beyond its bytes and once it is given back") {

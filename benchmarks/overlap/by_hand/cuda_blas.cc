@@ -1,4 +1,4 @@
-#include "overlap/by_hand/cublas.h"
+#include "overlap/by_hand/cuda_blas.h"
 
 #include <string>
 
