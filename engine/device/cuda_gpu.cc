@@ -6,6 +6,7 @@
 #include "heddle/error.h"
 
 #include "engine/device/cuda_memory.h"
+#include "engine/device/cuda_pages.h"
 #include "engine/runtime.h"
 
 namespace heddle::device {
@@ -58,11 +59,12 @@ CudaGpu::CudaGpu(int index) : index_(index) {
         "cudaDeviceGetStreamPriorityRange");
   name_ = properties.name;
   memory_size_ = properties.totalGlobalMem;
-  memory_ =
-      std::make_unique<MemoryPool>("cuda:" + std::to_string(index), cuda_memory(*this),
-                                   PoolLimits{.budget = memory_size_,
-                                              .cache_limit = SIZE_MAX,
-                                              .fills = resolved_runtime_options().debug_memory});
+  pages_ = CudaPages::make(*this);
+  memory_ = std::make_unique<MemoryPool>(
+      "cuda:" + std::to_string(index), cuda_memory(*this, pages_.get()),
+      PoolLimits{.budget = memory_size_,
+                 .cache_limit = SIZE_MAX,
+                 .fills = resolved_runtime_options().debug_memory});
 }
 
 int CudaGpu::stream_priority(Lane lane) const {
@@ -132,6 +134,7 @@ void CudaGpu::enable_peer(const CudaGpu& other) noexcept {
   if (cudaDeviceCanAccessPeer(&possible, index_, other.index_) == cudaSuccess && possible != 0) {
     // Without it copies go through the host: slower, not wrong.
     static_cast<void>(cudaDeviceEnablePeerAccess(other.index_, 0));
+    if (other.pages_ != nullptr) other.pages_->let_access(index_);
   }
   static_cast<void>(cudaGetLastError());
 }

@@ -14,6 +14,8 @@
 
 namespace heddle::device {
 
+class CudaPages;
+
 /// The GPUs of CUDA that can be used: 0 without a driver.
 int count_cuda_gpus();
 
@@ -75,6 +77,7 @@ class CudaGpu {
   int least_priority_ = 0;
   int greatest_priority_ = 0;
   std::size_t memory_size_ = 0;
+  std::shared_ptr<CudaPages> pages_;  ///< that memory_ is made of; null: there are none
   std::unique_ptr<MemoryPool> memory_;
   base::Mutex turn_;
   base::Mutex mutex_;

@@ -4,6 +4,7 @@
 
 #include "engine/device/cpu.h"
 #include "engine/device/cuda_gpu.h"
+#include "engine/device/cuda_pages.h"
 #include "engine/device/cuda_stream.h"
 
 namespace heddle::device {
@@ -31,7 +32,7 @@ void* allocate_pinned(std::size_t bytes) noexcept {
 
 }  // namespace
 
-RawMemory cuda_memory(CudaGpu& gpu) {
+RawMemory cuda_memory(CudaGpu& gpu, CudaPages* pages) {
   return {[&gpu](std::size_t bytes) { return allocate_from_cuda(gpu, bytes); },
           [&gpu](void* block, std::size_t) {
             const CudaCurrent current(gpu);
@@ -45,7 +46,8 @@ RawMemory cuda_memory(CudaGpu& gpu) {
             static_cast<void>(cudaMemsetAsync(
                 block, kNaNs, bytes, stream != nullptr ? stream->handle() : cudaStreamPerThread));
             static_cast<void>(cudaGetLastError());
-          }};
+          },
+          pages != nullptr ? pages->memory() : PagedMemory()};
 }
 
 MemoryPool& pinned_memory() {

@@ -8,9 +8,10 @@
 namespace heddle::device {
 
 class CudaGpu;
+class CudaPages;
 
-/// The memory of a GPU for its pool.
-RawMemory cuda_memory(CudaGpu& gpu);
+/// The memory of a GPU for its pool: from `pages`, if there are any, else by cudaMalloc.
+RawMemory cuda_memory(CudaGpu& gpu, CudaPages* pages);
 
 /// Page-locked memory of the host that every GPU reaches, from a pool that the process shares.
 MemoryPool& pinned_memory();

@@ -19,8 +19,9 @@ constexpr std::size_t kPagesInBudget = 512;
 /// With less, pages are too coarse.
 constexpr std::size_t kLeastPages = 64;
 
-/// Blocks of any size find a place in so many times the budget.
+/// Blocks of any size find a place in so many times the budget, or in so much more.
 constexpr std::size_t kAddressesForBudget = 4;
+constexpr std::size_t kSpareAddresses = std::size_t{1} << 36U;
 constexpr std::size_t kMostBudget = std::size_t{1} << 44U;
 constexpr std::size_t kAddressesWithoutBudget = std::size_t{1} << 38U;
 
@@ -215,8 +216,9 @@ std::unique_ptr<LargeBlocks> make_paged_blocks(RawMemory raw, std::size_t budget
       std::clamp(std::bit_floor(budget / kPagesInBudget), pages.least_page, pages.good_page);
   const bool is_limited = budget <= kMostBudget;
   const std::size_t least = is_limited ? budget : kAddressesWithoutBudget;
-  for (std::size_t bytes = is_limited ? budget * kAddressesForBudget : least; bytes >= least;
-       bytes = bytes / 2) {
+  const std::size_t spare =
+      is_limited ? std::min(budget * (kAddressesForBudget - 1), kSpareAddresses) : 0;
+  for (std::size_t bytes = least + spare; bytes >= least; bytes = bytes / 2) {
     const std::size_t whole = (bytes + page - 1) / page * page;
     if (auto* const begin = static_cast<std::byte*>(pages.reserve(whole))) {
       return std::make_unique<PagedBlocks>(std::move(raw), Segment{begin, whole}, page, budget);

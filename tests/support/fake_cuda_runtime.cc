@@ -17,6 +17,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "tests/support/fake_cuda_memory.h"
+
 // The calls of CUDA's runtime that engine/device/cuda_* makes, on two GPUs made of threads, or as
 // many as HEDDLE_FAKE_CUDA_GPUS says: each stream is a thread that takes its time. A program that
 // this file is linked into has no other runtime. Kernels that nvcc compiled cannot be launched; see
@@ -118,7 +120,7 @@ Memory& memory() {
 std::atomic<bool> g_broken{false};
 std::atomic<std::uint64_t> g_synchronizations{0};
 std::atomic<std::size_t> g_limit{std::size_t{1} << 40U};
-std::atomic<std::size_t> g_size{std::size_t{1} << 40U};
+std::atomic<std::size_t> g_size{std::size_t{1} << 38U};
 thread_local int t_device = 0;
 thread_local cudaError_t t_last = cudaSuccess;
 
@@ -162,6 +164,14 @@ void enqueue_on_fake_cuda(CUstream_st* stream, std::function<void()> work) {
   stream->enqueue(std::move(work));
 }
 void limit_fake_cuda_memory(std::size_t bytes) { g_limit.store(bytes); }
+bool take_fake_cuda_memory(std::size_t bytes) {
+  const std::lock_guard lock(memory().mutex);
+  if (memory().used.load() + bytes > g_limit.load()) return false;
+  memory().used += bytes;
+  return true;
+}
+void give_back_fake_cuda_memory(std::size_t bytes) { memory().used -= bytes; }
+bool is_fake_cuda_broken() { return g_broken.load(); }
 void shrink_fake_cuda(std::size_t bytes) { g_size.store(bytes); }
 }  // namespace heddle::support
 
@@ -208,10 +218,9 @@ const char* cudaGetErrorName(cudaError_t error) {
 
 cudaError_t cudaMalloc(void** block, std::size_t bytes) {
   if (g_broken.load()) return report(cudaErrorIllegalAddress);
-  const std::lock_guard lock(memory().mutex);
-  if (memory().used.load() + bytes > g_limit.load()) return report(cudaErrorMemoryAllocation);
+  if (!heddle::support::take_fake_cuda_memory(bytes)) return report(cudaErrorMemoryAllocation);
   *block = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  memory().used += bytes;
+  const std::lock_guard lock(memory().mutex);
   memory().sizes[*block] = bytes;
   return cudaSuccess;
 }

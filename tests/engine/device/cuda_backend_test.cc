@@ -54,7 +54,7 @@ TEST_CASE("blocks of the logical GPUs of one card come from one pool") {
 TEST_CASE("more than its share is refused in the name of the logical GPU") {
   const std::size_t room = gpu(1).room();
   CHECK_THROWS_WITH(gpu(1).allocate(room + 1),
-                    Contains("[gpu(1)] out of memory") && Contains("quota 512.0 GiB"));
+                    Contains("[gpu(1)] out of memory") && Contains("quota 128.0 GiB"));
   CHECK(gpu(1).room() == room);
 }
 
