@@ -62,12 +62,15 @@ class ReadyList {
 /// Takes ready operations of one (device, lane) and sees to it that they run.
 class LaneQueue {
  public:
-  explicit LaneQueue(bool stream) : is_stream_(stream) {}
+  explicit LaneQueue(bool stream, bool runs_callables = false)
+      : is_stream_(stream), runs_callables_(runs_callables) {}
   virtual ~LaneQueue() = default;
   LaneQueue(const LaneQueue&) = delete;
   LaneQueue& operator=(const LaneQueue&) = delete;
   /// True if operations are issued to a stream, whose work waits for other streams by tokens.
   bool is_stream() const { return is_stream_; }
+  /// True if submit() may run callables, as they enqueue on a real GPU.
+  bool runs_callables() const { return runs_callables_; }
   /// Queues the operations without blocking on any other operation.
   virtual void submit(ReadyList operations) = 0;
   /// An operation that is ready, and may be here, has got a higher priority. Called with the
@@ -76,6 +79,7 @@ class LaneQueue {
 
  private:
   const bool is_stream_;
+  const bool runs_callables_;
 };
 
 }  // namespace heddle::detail

@@ -9,7 +9,7 @@ namespace heddle::detail {
 
 StreamLane::StreamLane(ThreadedEngine& engine, Device device, Lane lane, device::Executor& executor,
                        int window)
-    : LaneQueue(/*stream=*/true),
+    : LaneQueue(/*stream=*/true, !device::backend_of(device).runs_cpu_kernels()),
       engine_(engine),
       window_(window),
       stream_(device::backend_of(device).make_stream(lane, executor)) {}

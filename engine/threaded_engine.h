@@ -69,9 +69,13 @@ class ThreadedEngine final : public EngineCore {
   void post_recorded(const GraphRun& run, Mailbox& mailbox, ReadyList& uses);
   /// Gives every operation of `ready` to its queue.
   void dispatch(ReadyList& ready);
-  /// True if giving it to its queue runs nothing of the user's here.
   static bool is_for_worker(const Operation& op) {
     return op.kind() == Submission::Kind::kUse || (op.queue != nullptr && !op.queue->is_stream());
+  }
+  /// True if to dispatch it runs nothing of the user's on the calling thread.
+  static bool runs_elsewhere(const Operation& op) {
+    return op.kind() == Submission::Kind::kUse ||
+           (op.queue != nullptr && !op.queue->runs_callables());
   }
   /// Gives those that workers run to their queues, and leaves the others in `ready`. Runs nothing.
   /// Without memory for that it ends the process, as dispatch() does where nobody could go on.

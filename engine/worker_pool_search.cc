@@ -158,8 +158,8 @@ ReadyNode* WorkerPool::search(Worker& me) {
 void WorkerPool::collect_while_searching() {
   ReadyList ready;
   engine_.ledger().collect(ready);
+  if (ready.all(ThreadedEngine::runs_elsewhere)) return engine_.dispatch(ready);
   engine_.dispatch_to_workers(ready);
-  if (ready.empty()) return;
   idle_.end_search();
   help();
   group_.hand_over(*this);
@@ -189,8 +189,9 @@ bool WorkerPool::try_sleep(Worker& me, std::unique_lock<base::SpinLock>& lock, b
 /// Counts the worker as searching if it has nothing to do next: then nobody is woken for what it
 /// has made ready elsewhere, and its own thread goes there.
 void WorkerPool::search_early(Worker& me, const ReadyList& ready) {
-  if (ready.empty() || me.next != me.count || !may_stand_in() || seems_to_have_work()) return;
-  if (!ready.all([](const Operation& op) { return ThreadedEngine::is_for_worker(op); })) return;
+  if (ready.empty() || !ThreadedEngine::is_for_worker(*ready.front())) return;
+  if (me.next != me.count || !may_stand_in() || seems_to_have_work()) return;
+  if (!ready.all(ThreadedEngine::runs_elsewhere)) return;
   me.self->is_searching = true;
   me.cpu.store(-1, std::memory_order_relaxed);
   idle_.begin_search();
