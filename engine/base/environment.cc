@@ -113,7 +113,9 @@ constexpr std::array<Variable, 12> kVariables = {{
      "error names the operation that has caused it.",
      store_switch<&Environment::debug_sync>},
     {"HEDDLE_DEBUG_MEMORY", "0 or 1",
-     "1: memory is filled with NaNs (bytes 0xFF) when it is handed out and when it comes back.",
+     "1: memory is filled with NaNs (bytes 0xFF) when it is handed out and, but on CUDA devices, "
+     "when "
+     "it comes back.",
      store_switch<&Environment::debug_memory>},
     {"HEDDLE_DETERMINISTIC", "0 or 1",
      "Reserved. 1: sums across devices are taken in one fixed order, whatever the algorithm.",

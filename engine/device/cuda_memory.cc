@@ -6,6 +6,7 @@
 #include "engine/device/cuda_gpu.h"
 #include "engine/device/cuda_pages.h"
 #include "engine/device/cuda_stream.h"
+#include "engine/runtime.h"
 
 namespace heddle::device {
 namespace {
@@ -52,13 +53,17 @@ RawMemory cuda_memory(CudaGpu& gpu, CudaPages* pages) {
 
 MemoryPool& pinned_memory() {
   // Leaked: arrays in static objects give their memory back after main has returned.
-  static auto* const pool = new MemoryPool("cpu_pinned",
-                                           {allocate_pinned,
-                                            [](void* block, std::size_t) {
-                                              static_cast<void>(cudaFreeHost(block));
-                                              static_cast<void>(cudaGetLastError());
-                                            }},
-                                           PoolLimits{.budget = physical_memory() / 4 * 3});
+  static auto* const pool =
+      new MemoryPool("cpu_pinned",
+                     {allocate_pinned,
+                      [](void* block, std::size_t) {
+                        static_cast<void>(cudaFreeHost(block));
+                        static_cast<void>(cudaGetLastError());
+                      },
+                      /*is_host=*/true, host_memory().fill},
+                     PoolLimits{.budget = physical_memory() / 4 * 3,
+                                .cache_limit = SIZE_MAX,
+                                .fills = resolved_runtime_options().debug_memory});
   return *pool;
 }
 

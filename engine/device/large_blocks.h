@@ -19,7 +19,7 @@ class LargeBlocks {
     std::size_t reserved_bytes = 0;  ///< live and cached
     std::size_t peak_reserved_bytes = 0;
     std::size_t idle_bytes = 0;     ///< reserved, and can be given back
-    std::size_t largest_bytes = 0;  ///< of a request that can be served for certain
+    std::size_t largest_bytes = 0;  ///< of a request for which there is room
     std::uint64_t misses = 0;       ///< allocations for which RawMemory was asked
   };
 

@@ -36,8 +36,8 @@ MemoryPool::MemoryPool(std::string owner, const RawMemory& raw, PoolLimits limit
       fill_(limits.fills ? raw.fill : nullptr),
       limits_(limits),
       large_(make_large_blocks(raw, limits.budget)),
-      segment_(std::min(large_->good_segment(),
-                        limits.budget / kSegmentsInBudget / kBlockAlignment * kBlockAlignment)),
+      segment_(
+          block_size_within(std::min(large_->good_segment(), limits.budget / kSegmentsInBudget))),
       small_most_(segment_ / large_->small_blocks_in_segment()) {}
 
 MemoryPool::~MemoryPool() { trim(); }
@@ -61,9 +61,12 @@ std::byte* MemoryPool::find_small(std::size_t size) noexcept {
 }
 
 std::byte* MemoryPool::find_large(std::size_t size) noexcept {
+  const std::uint64_t returns = segment_returns_.load();
   if (std::byte* const block = large_->allocate(size)) return count_live(block, size);
   const std::lock_guard growing(growth_);
-  if (give_back_idle_segments(0)) {
+  const bool others_did = segment_returns_.load() != returns;
+  if (give_back_idle_segments(0) || others_did) {
+    large_->trim(0);
     if (std::byte* const block = large_->allocate(size)) return count_live(block, size);
   }
   return take_small(size);
@@ -114,7 +117,7 @@ void MemoryPool::deallocate(void* block, std::size_t bytes) noexcept {
   const auto* const begin = static_cast<const std::byte*>(block);
   const std::size_t size = size_for(bytes);
   // What is done to the memory comes first: then it may be another's.
-  if ((base::kAddressSanitizer || fill_) && !is_live(block, size)) return complain(block, bytes);
+  if ((base::kAddressSanitizer || fill_) && !is_live(begin)) return complain(block, bytes);
   if (is_host_ && fill_) {
     base::unpoison(block, bytes);
     fill_(block, bytes);
@@ -124,8 +127,7 @@ void MemoryPool::deallocate(void* block, std::size_t bytes) noexcept {
   bool too_many = false;
   {
     const std::lock_guard lock(mutex_);
-    known = size <= small_most_ ? small_.give_back(begin) || large_->deallocate(begin)
-                                : large_->deallocate(begin) || small_.give_back(begin);
+    known = small_.begins(begin) ? small_.give_back(begin) : large_->deallocate(begin);
     if (known) live_bytes_ -= size;
     too_many = cached_locked() > std::max(limits_.cache_limit, stuck_);
   }
@@ -133,43 +135,45 @@ void MemoryPool::deallocate(void* block, std::size_t bytes) noexcept {
   if (too_many) trim(limits_.cache_limit);
 }
 
-bool MemoryPool::is_live(const void* block, std::size_t size) const noexcept {
-  const auto* const begin = static_cast<const std::byte*>(block);
+bool MemoryPool::is_live(const std::byte* block) const noexcept {
   const std::lock_guard lock(mutex_);
-  return size <= small_most_ ? small_.is_live(begin) || large_->is_live(begin)
-                             : large_->is_live(begin) || small_.is_live(begin);
+  return small_.begins(block) ? small_.is_live(block) : large_->is_live(block);
 }
 
 std::size_t MemoryPool::cached_locked() const noexcept {
-  return large_->cached_bytes() + small_.reserved_bytes() - small_.live_bytes();
+  return large_->cached_bytes() + small_cached_locked();
 }
 
 void MemoryPool::trim(std::size_t keep) noexcept {
   const std::lock_guard growing(growth_);
-  const std::size_t small = [this] {
-    const std::lock_guard lock(mutex_);
-    return small_.reserved_bytes() - small_.live_bytes();
-  }();
-  large_->trim(keep > small ? keep - small : 0);
-  give_back_idle_segments(keep);
+  const auto trim_large = [&] {
+    const std::size_t small = [this] {
+      const std::lock_guard lock(mutex_);
+      return small_cached_locked();
+    }();
+    large_->trim(keep > small ? keep - small : 0);
+  };
+  trim_large();
+  if (give_back_idle_segments(keep)) trim_large();
   const std::lock_guard lock(mutex_);
   const std::size_t cached = cached_locked();
   stuck_ = cached > keep ? cached : 0;
 }
 
-/// Until at most `keep` bytes are cached. False if there was nothing to give back.
+/// Gives idle segments of small blocks to large_, until without them at most `keep` bytes would be
+/// cached. False if there was none.
 bool MemoryPool::give_back_idle_segments(std::size_t keep) noexcept {
-  const auto next = [&]() -> std::optional<Segment> {
-    const std::lock_guard lock(mutex_);
-    return cached_locked() > keep ? small_.remove_idle() : std::nullopt;
-  };
-  bool any = false;
-  for (; const std::optional<Segment> segment = next(); any = true) {
+  const std::lock_guard lock(mutex_);
+  const std::size_t cached = cached_locked();
+  std::size_t given_back = 0;
+  while (cached > keep + given_back) {
+    const std::optional<Segment> segment = small_.remove_idle();
+    if (!segment) break;
     large_->deallocate(segment->begin);
-    const std::size_t cached = large_->cached_bytes();
-    large_->trim(cached > segment->bytes ? cached - segment->bytes : 0);
+    given_back += segment->bytes;
   }
-  return any;
+  if (given_back != 0) segment_returns_.fetch_add(1);
+  return given_back != 0;
 }
 
 MemoryStatistics MemoryPool::statistics() const {
@@ -183,8 +187,8 @@ MemoryStatistics MemoryPool::statistics() const {
           .fragmented_bytes = cached - std::min(cached, idle),
           .peak_bytes = peak_bytes_,
           .peak_reserved_bytes = large.peak_reserved_bytes,
-          .largest_bytes = std::max(large.largest_bytes, small_.largest_bytes()),
-          .hits = allocations_ - large.misses,
+          .largest_bytes = block_size_within(std::max(large.largest_bytes, small_.largest_bytes())),
+          .hits = allocations_ - std::min(allocations_, large.misses),
           .misses = large.misses};
 }
 

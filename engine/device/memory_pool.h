@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "heddle/memory.h"
@@ -16,7 +17,7 @@
 namespace heddle::device {
 
 struct PoolLimits {
-  std::size_t budget = SIZE_MAX;       ///< bytes live and cached together
+  std::size_t budget = SIZE_MAX;       ///< bytes live and cached together, to a page
   std::size_t cache_limit = SIZE_MAX;  ///< bytes cached, beyond which idle memory is given back
   /// Blocks are filled with kNaNs when they are handed out and, if the memory is the host's, when
   /// they come back.
@@ -30,7 +31,7 @@ struct PoolLimits {
 /// poisoned if it is the host's.
 ///
 /// Thread safety: every member but the destructor may be called from any thread. The mutex is
-/// never held while RawMemory works.
+/// never held while RawMemory works. growth_ and mutex_ are taken before those of large_.
 ///
 /// Invariants (of the state under the mutex):
 /// - Blocks of up to small_most_ bytes are small_'s, cut from segments that are blocks of large_,
@@ -66,7 +67,10 @@ class MemoryPool {
   }
   MemoryStatistics statistics() const;
   /// What is left of the budget; cached memory counts as free.
-  std::size_t room() const { return limits_.budget - statistics().live_bytes; }
+  std::size_t room() const {
+    const std::lock_guard lock(mutex_);
+    return limits_.budget - live_bytes_;
+  }
 
  private:
   std::byte* find_small(std::size_t size) noexcept;
@@ -77,8 +81,11 @@ class MemoryPool {
   void count_live_locked(std::size_t size) noexcept;
   std::size_t size_for(std::size_t bytes) const;
   std::size_t cached_locked() const noexcept;
+  std::size_t small_cached_locked() const noexcept {
+    return small_.reserved_bytes() - small_.live_bytes();
+  }
   bool give_back_idle_segments(std::size_t keep) noexcept;
-  bool is_live(const void* block, std::size_t size) const noexcept;
+  bool is_live(const std::byte* block) const noexcept;
   void complain(const void* block, std::size_t bytes) const noexcept;
   [[noreturn]] void fail(std::size_t bytes) const;
 
@@ -97,6 +104,7 @@ class MemoryPool {
   std::size_t peak_bytes_ = 0;
   std::uint64_t allocations_ = 0;
   base::Atomic<std::size_t> pending_bytes_{0};
+  base::Atomic<std::uint64_t> segment_returns_{0};  // how often some have become idle in large_
   std::size_t stuck_ = 0;  // cached and not idle, when idle memory was given back last
 };
 

@@ -28,7 +28,11 @@ class PageMap {
   // Parts of the range:
 
   /// Whether every page that `part` touches has memory.
-  bool covers(Segment part) const { return first(part, false).bytes == 0; }
+  bool covers(Segment part) const {
+    if (part.bytes == 0) return true;
+    const std::size_t end = number(part.begin + part.bytes - 1) + 1;
+    return next(number(part.begin), end, false) == end;
+  }
   /// The bytes of the pages that `part` touches and that have none.
   std::size_t missing(Segment part) const { return sum(part, false); }
   /// The bytes of the pages that lie in `part` as a whole and have memory.

@@ -31,9 +31,8 @@ constexpr std::size_t kSpare = 8;
 constexpr std::size_t kLeastSpare = std::size_t{4} << 20U;
 
 /// Invariants:
-/// - Pages are mapped and unmapped under growth_ only; mutex_, which guards heap and page map, is
-/// not
-///   held meanwhile.
+/// - Pages are mapped and unmapped under growth_ only. mutex_, which guards heap and page map, is
+///   not held meanwhile.
 /// - Before pages are unmapped they count as without memory, and after they have been mapped they
 ///   count as with memory; so what the heap takes for whole can be used.
 /// - A block that waits for its pages is live, so no other one gets them.
@@ -49,7 +48,9 @@ class PagedBlocks final : public LargeBlocks {
 
   ~PagedBlocks() override {
     trim(0);
-    raw_.pages.abandon(pages_.range().begin, pages_.range().bytes);
+    const Segment range = pages_.range();
+    if (raw_.is_host) base::unpoison(range.begin, poisoned_);
+    raw_.pages.abandon(range.begin, range.bytes);
   }
 
   std::byte* allocate(std::size_t size) noexcept override {
@@ -86,7 +87,7 @@ class PagedBlocks final : public LargeBlocks {
     const std::lock_guard growing(growth_);
     for (;;) {
       const std::size_t cached = cached_bytes();
-      if (cached <= keep || !unmap_idle(cached - keep)) return;
+      if (cached <= keep || unmap_idle(cached - keep) == 0) return;
     }
   }
 
@@ -104,7 +105,7 @@ class PagedBlocks final : public LargeBlocks {
             .peak_reserved_bytes = peak_reserved_,
             .idle_bytes = heap_.idle_bytes(),
             .largest_bytes = std::min(budget_ - pages_.mapped_bytes() + heap_.idle_bytes(),
-                                      live_budget_ - heap_.live_bytes()),
+                                      live_budget_ - std::min(live_budget_, heap_.live_bytes())),
             .misses = misses_};
   }
 
@@ -118,7 +119,7 @@ class PagedBlocks final : public LargeBlocks {
   }
 
   bool has_budget(std::size_t size) const noexcept {
-    return size <= live_budget_ - heap_.live_bytes();
+    return heap_.live_bytes() + size <= live_budget_;
   }
 
   /// A block that lacks `missing` bytes of pages.
@@ -136,10 +137,10 @@ class PagedBlocks final : public LargeBlocks {
     return std::min(budget_, peak + std::max(peak / kSpare, std::min(kLeastSpare, budget_ / 16)));
   }
 
-  /// Unmaps idle pages until `missing` bytes more may be mapped, or there are no idle ones. False
-  /// if the budget does not allow them.
+  /// Before `missing` bytes more are mapped: unmaps as many idle ones, if there are, and if more
+  /// than what may be reserved would be otherwise. False if the budget does not allow the rest.
   bool make_room(std::size_t missing) noexcept {
-    if (missing == 0) return true;
+    std::size_t unmapped = 0;
     for (;;) {
       std::size_t mapped = 0;
       std::size_t most = 0;
@@ -147,9 +148,12 @@ class PagedBlocks final : public LargeBlocks {
         const std::lock_guard lock(mutex_);
         mapped = pages_.mapped_bytes() + missing;
         most = allowance();
+        if (mapped > budget_ && mapped - budget_ > heap_.idle_bytes()) return false;
       }
-      if (mapped <= most) return true;
-      if (!unmap_idle(mapped - most)) return mapped <= budget_;
+      if (mapped <= most || (mapped <= budget_ && unmapped >= missing)) return true;
+      const std::size_t idle = unmap_idle(mapped - most);
+      if (idle == 0) return mapped <= budget_;
+      unmapped += idle;
     }
   }
 
@@ -162,28 +166,28 @@ class PagedBlocks final : public LargeBlocks {
       }();
       if (run.bytes == 0) return true;
       if (!raw_.pages.map(run.begin, run.bytes)) {
-        if (!unmap_idle(run.bytes)) return false;
+        if (unmap_idle(run.bytes) == 0) return false;
         continue;
       }
       if (raw_.is_host) base::poison(run.begin, run.bytes);
       const std::lock_guard lock(mutex_);
+      const auto end = static_cast<std::size_t>(run.begin - pages_.range().begin) + run.bytes;
+      poisoned_ = std::max(poisoned_, end);
       pages_.set(run, /*mapped=*/true);
       publish();
     }
   }
 
-  /// At most `most` bytes, rounded up; false if no page is idle.
-  bool unmap_idle(std::size_t most) noexcept {
+  /// At most `most` bytes, rounded up; how many, 0: no page is idle. They stay poisoned.
+  std::size_t unmap_idle(std::size_t most) noexcept {
     const Segment idle = [&] {
       const std::lock_guard lock(mutex_);
       const Segment pages = heap_.hollow_out(most);
       publish();
       return pages;
     }();
-    if (idle.bytes == 0) return false;
-    if (raw_.is_host) base::unpoison(idle.begin, idle.bytes);
-    raw_.pages.unmap(idle.begin, idle.bytes);
-    return true;
+    if (idle.bytes != 0) raw_.pages.unmap(idle.begin, idle.bytes);
+    return idle.bytes;
   }
 
   void publish() noexcept {
@@ -201,6 +205,7 @@ class PagedBlocks final : public LargeBlocks {
   base::Mutex mutex_;
   PageMap pages_;
   SegmentHeap heap_;
+  std::size_t poisoned_ = 0;  ///< from the begin of the range on, all that ever had memory
   std::size_t peak_live_ = 0;
   std::size_t peak_reserved_ = 0;
   std::uint64_t misses_ = 0;
@@ -216,15 +221,15 @@ std::unique_ptr<LargeBlocks> make_paged_blocks(RawMemory raw, std::size_t budget
       std::clamp(std::bit_floor(budget / kPagesInBudget), pages.least_page, pages.good_page);
   const bool is_limited = budget <= kMostBudget;
   const std::size_t least = is_limited ? budget : kAddressesWithoutBudget;
-  const std::size_t spare =
+  std::size_t spare =
       is_limited ? std::min(budget * (kAddressesForBudget - 1), kSpareAddresses) : 0;
-  for (std::size_t bytes = least + spare; bytes >= least; bytes = bytes / 2) {
-    const std::size_t whole = (bytes + page - 1) / page * page;
+  for (;; spare /= 2) {
+    const std::size_t whole = (least + spare + page - 1) / page * page;
     if (auto* const begin = static_cast<std::byte*>(pages.reserve(whole))) {
       return std::make_unique<PagedBlocks>(std::move(raw), Segment{begin, whole}, page, budget);
     }
+    if (spare < least / 4) return nullptr;
   }
-  return nullptr;
 }
 
 }  // namespace heddle::device

@@ -75,18 +75,24 @@ std::byte* SegmentHeap::take(std::size_t size, std::size_t most) noexcept {
     free_kept();
     block = free_.find(size);
   }
-  return block != nullptr && block->size <= most ? go_live(*block, size) : nullptr;
+  if (block == nullptr || block->size > most) return nullptr;
+  remove(*block);
+  cut(*block, size);
+  return go_live(*block);
 }
 
 std::byte* SegmentHeap::take_hollow(std::size_t size) noexcept {
   Block* const block = hollow_.find(size);
-  return block != nullptr ? go_live(*block, size) : nullptr;
+  if (block == nullptr) return nullptr;
+  remove(*block);
+  cut(*block, size);
+  if (block->size == size) return go_live(*block);
+  put(*block, State::kHollow);  // there is no memory to write down what would be left
+  return nullptr;
 }
 
-/// `size` of a block that is not live.
-std::byte* SegmentHeap::go_live(Block& block, std::size_t size) noexcept {
-  remove(block);
-  cut(block, size);
+/// A block that is in no list.
+std::byte* SegmentHeap::go_live(Block& block) noexcept {
   block.state = State::kLive;
   if (block.owner->live_blocks++ == 0) busy_.splice(busy_.end(), idle_, block.owner);
   live_bytes_ += block.size;
@@ -170,21 +176,15 @@ Segment SegmentHeap::hollow_out(std::size_t most) noexcept {
 SegmentHeap::Block* SegmentHeap::longest_idle() const noexcept {
   Block* oldest = nullptr;
   for (const Lists* const blocks : {&kept_, &free_, &hollow_}) {
-    visit_with_idle_pages(*blocks, [&](Block& block) {
-      if (oldest == nullptr || block.idle_since < oldest->idle_since) oldest = &block;
-    });
-  }
-  return oldest;
-}
-
-template <class Visit>
-void SegmentHeap::visit_with_idle_pages(const Lists& blocks, Visit&& visit) const noexcept {
-  std::size_t number = blocks.first_class(size_class(pages_->page()));
-  for (; number != kSizeClasses; number = blocks.first_class(number + 1)) {
-    for (Block* block = blocks.newest[number]; block != nullptr; block = block->older) {
-      if (pages_->first_whole({block->begin, block->size}).bytes != 0) visit(*block);
+    std::size_t number = blocks->first_class(size_class(pages_->page()));
+    for (; number != kSizeClasses; number = blocks->first_class(number + 1)) {
+      for (Block* block = blocks->newest[number]; block != nullptr; block = block->older) {
+        if (oldest != nullptr && oldest->idle_since <= block->idle_since) continue;
+        if (pages_->first_whole({block->begin, block->size}).bytes != 0) oldest = block;
+      }
     }
   }
+  return oldest;
 }
 
 std::size_t SegmentHeap::idle_bytes() const noexcept {
@@ -193,10 +193,14 @@ std::size_t SegmentHeap::idle_bytes() const noexcept {
     for (const Owner& owner : idle_) bytes += owner.segment.bytes;
     return bytes;
   }
-  for (const Lists* const blocks : {&kept_, &free_, &hollow_}) {
-    visit_with_idle_pages(*blocks, [&](const Block& block) {
-      bytes += pages_->whole_bytes({block.begin, block.size});
-    });
+  const Block* block = &blocks_.find(pages_->range().begin)->second;
+  while (block != nullptr) {
+    Segment run{block->begin, 0};  // as if what is kept were joined
+    for (; block != nullptr && block->state != State::kLive; block = block->after) {
+      run.bytes += block->size;
+    }
+    bytes += pages_->whole_bytes(run);
+    if (block != nullptr) block = block->after;
   }
   return bytes;
 }

@@ -46,11 +46,13 @@ class SegmentHeap {
   /// A block of `size`, a block_size(), that was one or is cut from one of at most `most` bytes;
   /// null if there is none. It is larger only if there is no memory to write down what is left.
   std::byte* take(std::size_t size, std::size_t most = SIZE_MAX) noexcept;
-  /// The same of a hollow block: the caller sees to the pages that are missing.
+  /// The same of a hollow block: the caller sees to the pages that are missing. It is never larger.
   std::byte* take_hollow(std::size_t size) noexcept;
   /// Of a block that was taken; false if no such block is live.
   bool give_back(const std::byte* block) noexcept;
   bool is_live(const std::byte* block) const noexcept;
+  /// Whether a block, live or not, begins there.
+  bool begins(const std::byte* at) const noexcept { return blocks_.contains(at); }
   /// Of a block that has not got its pages.
   void give_back_hollow(const std::byte* block) noexcept;
 
@@ -58,9 +60,9 @@ class SegmentHeap {
   void add(Segment segment);
   /// Gives up the segment that has been idle for longest; none if there is no idle one.
   std::optional<Segment> remove_idle() noexcept;
-  bool has_idle() const noexcept { return !idle_.empty(); }
-  /// Pages without a live block, in a row, of what came back longest ago: at most `most` bytes of
-  /// them, rounded up. They count as without memory from now on. Empty if there are none.
+  /// Pages without a live block, in a row, of the block with such pages that came back longest ago,
+  /// or of several that are joined if none has any: at most `most` bytes of them, rounded up. They
+  /// count as without memory from now on. Empty if there are none.
   Segment hollow_out(std::size_t most) noexcept;
 
   std::size_t live_bytes() const noexcept { return live_bytes_; }
@@ -68,7 +70,7 @@ class SegmentHeap {
   std::size_t reserved_bytes() const noexcept { return reserved_bytes_; }
   /// The largest block that is not live and not hollow, as they lie now.
   std::size_t largest_bytes() const noexcept;
-  /// All segments without a live block, or the whole pages of blocks that are not live.
+  /// All segments, or all pages with memory, without a live block.
   std::size_t idle_bytes() const noexcept;
 
  private:
@@ -102,13 +104,11 @@ class SegmentHeap {
   };
 
   Lists& lists(State state) noexcept;
-  std::byte* go_live(Block& block, std::size_t size) noexcept;
+  std::byte* go_live(Block& block) noexcept;
   void leave(Block& block) noexcept;
   void put(Block& block, State state) noexcept;
   void remove(Block& block) noexcept { lists(block.state).remove(block); }
   Block* longest_idle() const noexcept;
-  template <class Visit>
-  void visit_with_idle_pages(const Lists& blocks, Visit&& visit) const noexcept;
   void cut(Block& block, std::size_t size) noexcept;
   State state_of(const Block& free_block) const noexcept;
   void free(Block& block) noexcept;

@@ -20,6 +20,13 @@ inline std::size_t block_size(std::size_t bytes) {
   return std::max<std::size_t>((bytes + step - 1) / step * step, step);
 }
 
+/// The largest block_size() of at most `bytes`, which is below 2^63; 0 below 64.
+inline std::size_t block_size_within(std::size_t bytes) {
+  const std::size_t step =
+      bytes < kLastFine ? kBlockAlignment : std::bit_floor(bytes) / kClassesPerOctave;
+  return bytes / step * step;
+}
+
 inline constexpr std::size_t kSizeClasses =
     kClassesPerOctave * (1 + 64 - static_cast<std::size_t>(std::countr_zero(kLastFine)));
 

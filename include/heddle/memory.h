@@ -8,7 +8,8 @@
 namespace heddle {
 
 /// What a device's memory is used for, in bytes. Logical GPUs that share a card share its memory:
-/// for them all but `live_bytes` is the card's.
+/// of theirs `live_bytes` is what this one's arrays asked for, `largest_bytes` is within its quota,
+/// and the rest is the card's.
 struct MemoryStatistics {
   std::size_t live_bytes = 0;  ///< of arrays and operations, in whole blocks
   /// Of these, what comes back when operations that are pushed have ended: arrays without a handle.
@@ -17,7 +18,7 @@ struct MemoryStatistics {
   std::size_t fragmented_bytes = 0;     ///< cached in gaps that neither move nor can be given back
   std::size_t peak_bytes = 0;           ///< most that was live at once
   std::size_t peak_reserved_bytes = 0;  ///< most that was live and cached at once
-  std::size_t largest_bytes = 0;        ///< of an array for which there is room for certain
+  std::size_t largest_bytes = 0;        ///< of an array for which there is room
   std::uint64_t hits = 0;    ///< arrays that got cached memory, and nothing else was asked
   std::uint64_t misses = 0;  ///< those for which the system, or CUDA, was asked
 };

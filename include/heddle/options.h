@@ -86,7 +86,8 @@ struct RuntimeOptions {
   /// is issued to that GPU, so that an error names the operation which has caused it.
   bool debug_sync = false;
   /// HEDDLE_DEBUG_MEMORY. For debugging: memory of every device is filled with bytes 0xFF, which
-  /// are NaNs, when it is handed out and when it comes back.
+  /// are NaNs, when it is handed out; that of the host and of simulated devices also when it comes
+  /// back.
   bool debug_memory = false;
 };
 

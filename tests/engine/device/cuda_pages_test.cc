@@ -69,7 +69,7 @@ TEST_CASE("a GPU that copies from another one may access what that has, and what
 
 // For ctest, in a process of its own each: what they do to the driver stays.
 
-TEST_CASE("where the driver has no pages memory comes by cudaMalloc", "[.]") {
+TEST_CASE("where the driver has no pages memory comes in segments", "[.]") {
   support::hide_fake_cuda_driver();
   const std::vector<float> values(1000, 1.0F);
   CHECK(NDArray::from(values, {1000}).to(Device::gpu(0)).to_vector<float>() == values);

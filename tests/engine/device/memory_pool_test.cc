@@ -1,13 +1,14 @@
 #include "engine/device/memory_pool.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <random>
 #include <thread>
 #include <utility>
@@ -168,6 +169,79 @@ TEST_CASE("what would fail otherwise is cut from wherever there is room") {
   CHECK(pool.statistics().live_bytes == 0);
 }
 
+TEST_CASE("a larger block from a segment of small ones goes back there") {
+  MemoryPool pool("test", host_memory(), {.budget = kMiB, .cache_limit = SIZE_MAX});
+  std::vector<void*> small;
+  std::vector<void*> large;
+  for (int i = 0; i < 10; ++i) small.push_back(pool.allocate(1024));  // of one segment
+  try {
+    while (true) large.push_back(pool.allocate(16 * 1024));
+  } catch (const OutOfMemory&) {
+  }
+  for (int i = 0; i < 8; ++i) {
+    pool.deallocate(small.front(), 1024);
+    small.erase(small.begin());
+  }
+  void* const odd = pool.allocate(5000);  // where the segment begins, as there is nothing else
+  pool.deallocate(odd, 5000);
+  const std::size_t live = pool.statistics().live_bytes;
+  CHECK_THROWS_AS(pool.allocate(16 * 1024), OutOfMemory);  // the segment is not large memory again
+  CHECK(pool.statistics().live_bytes == live);
+  for (void* const block : small) pool.deallocate(block, 1024);
+  for (void* const block : large) pool.deallocate(block, 16 * 1024);
+  CHECK(pool.statistics().live_bytes == 0);
+}
+
+TEST_CASE("a budget of any size is cut into blocks that do not overlap") {
+  const std::size_t budget = GENERATE(33UL * 1024, 257UL * 1024, 1000UL * 1024, 4'294'967UL);
+  const bool paged = GENERATE(true, false);
+  MemoryPool pool("test", paged ? host_memory() : host_segments(),
+                  {.budget = budget, .cache_limit = SIZE_MAX});
+  std::mt19937_64 random(budget);
+  std::map<std::byte*, std::size_t> live;
+  for (int i = 0; i < 5000; ++i) {
+    if (random() % 2 == 0 && !live.empty()) {
+      const auto victim =
+          std::next(live.begin(), static_cast<std::ptrdiff_t>(random() % live.size()));
+      pool.deallocate(victim->first, victim->second);
+      live.erase(victim);
+      continue;
+    }
+    const std::size_t bytes = 1 + random() % (std::size_t{64} << random() % 11U);
+    try {
+      const auto place = live.emplace(static_cast<std::byte*>(pool.allocate(bytes)), bytes).first;
+      if (place != live.begin()) {
+        REQUIRE(std::prev(place)->first + std::prev(place)->second <= place->first);
+      }
+      if (std::next(place) != live.end()) REQUIRE(place->first + bytes <= std::next(place)->first);
+    } catch (const OutOfMemory&) {
+    }
+  }
+  for (const auto& [block, bytes] : live) pool.deallocate(block, bytes);
+  CHECK(pool.statistics().live_bytes == 0);
+}
+
+TEST_CASE("there is room for the largest request that the statistics name") {
+  const std::size_t budget = GENERATE(4 * kMiB + 100'000, 64 * kMiB, 999 * kMiB);
+  MemoryPool pool("test", host_memory(), {.budget = budget, .cache_limit = SIZE_MAX});
+  std::vector<void*> live;
+  for (int i = 0; i < 20; ++i) live.push_back(pool.allocate(budget / 100));
+  for (std::size_t i = 0; i < 20; i += 2) pool.deallocate(live[i], budget / 100);
+  const std::size_t largest = pool.statistics().largest_bytes;
+  CHECK(largest > budget / 2);
+  pool.deallocate(pool.allocate(largest), largest);
+  for (std::size_t i = 1; i < 20; i += 2) pool.deallocate(live[i], budget / 100);
+}
+
+TEST_CASE("neighbours that came back one by one are not fragmented") {
+  MemoryPool pool("test", host_memory(), {});
+  std::vector<void*> blocks;
+  for (int i = 0; i < 100; ++i) blocks.push_back(pool.allocate(kMiB));
+  for (void* const block : blocks) pool.deallocate(block, kMiB);
+  CHECK(pool.statistics().cached_bytes >= 100 * kMiB);
+  CHECK(pool.statistics().fragmented_bytes == 0);
+}
+
 TEST_CASE("a request waits for memory that another one is about to add") {
   std::atomic<int> asked{0};
   const RawMemory slow = {[&](std::size_t bytes) {
@@ -209,90 +283,6 @@ TEST_CASE("a refusal of the memory below is retried once after a trim") {
   CHECK(pool.statistics().live_bytes == 0);
 }
 
-/// Addresses that are never touched, with and without pages.
-RawMemory untouched(bool paged, std::uint64_t& requests) {
-  static std::uintptr_t next = kMiB;
-  const auto allocate = [&requests](std::size_t bytes) {
-    ++requests;
-    return reinterpret_cast<void*>(std::exchange(next, next + bytes));
-  };
-  const auto forget = [](void*, std::size_t) {};
-  PagedMemory pages;
-  if (paged) {
-    pages = {
-        .least_page = 4096,
-        .good_page = 2 * kMiB,
-        .reserve = [](std::size_t) { return reinterpret_cast<void*>(std::uintptr_t{1} << 40U); },
-        .abandon = forget,
-        .map = [&requests](void*, std::size_t) { return ++requests != 0; },
-        .unmap = forget};
-  }
-  return {.allocate = allocate, .release = forget, .is_host = false, .pages = pages};
-}
-
-struct Trained {
-  double reserved_by_live = 0;      ///< the most of each
-  std::uint64_t late_requests = 0;  ///< of memory, in the second half of the steps
-};
-
-/// Steps of training a deep network, each with as many rows as `rows` says: activations go out
-/// layer by layer and come back from the last layer on, beside gradients that live for a layer.
-template <class Rows>
-Trained train(bool paged, int steps, const Rows& rows) {
-  constexpr std::array<std::size_t, 8> kWidths = {784, 4096, 1024, 2048, 512, 256, 128, 10};
-  std::uint64_t requests = 0;
-  std::uint64_t early_requests = 0;
-  MemoryPool pool("test", untouched(paged, requests), {});
-  using Block = std::pair<void*, std::size_t>;
-  std::vector<Block> weights;
-  const auto take = [&](std::size_t floats) {
-    return Block(pool.allocate(floats * sizeof(float)), floats * sizeof(float));
-  };
-  const auto give_back = [&](const Block& block) { pool.deallocate(block.first, block.second); };
-  for (std::size_t i = 1; i < kWidths.size(); ++i)
-    weights.push_back(take(kWidths[i - 1] * kWidths[i]));
-  for (int step = 0; step < steps; ++step) {
-    if (step == steps / 2) early_requests = requests;
-    const std::size_t count = rows();
-    std::vector<Block> activations;
-    for (const std::size_t width : kWidths) activations.push_back(take(count * width));
-    for (std::size_t i = kWidths.size() - 1; i > 0; --i) {
-      const Block of_data = take(count * kWidths[i]);
-      const Block of_weight = take(kWidths[i - 1] * kWidths[i]);
-      give_back(activations[i]);
-      give_back(of_data);
-      give_back(of_weight);
-    }
-    give_back(activations[0]);
-  }
-  for (const Block& weight : weights) give_back(weight);
-  const MemoryStatistics statistics = pool.statistics();
-  return {.reserved_by_live = static_cast<double>(statistics.peak_reserved_bytes) /
-                              static_cast<double>(statistics.peak_bytes),
-          .late_requests = requests - early_requests};
-}
-
-TEST_CASE("a network that is trained with one batch size reserves at most 1.15 of what is live") {
-  const Trained trained = train(/*paged=*/true, 200, [] { return std::size_t{512}; });
-  CHECK(trained.reserved_by_live <= 1.15);
-  CHECK(trained.late_requests == 0);
-}
-
-TEST_CASE("a network that is trained with all batch sizes reserves at most 1.3 of what is live") {
-  std::mt19937_64 random(3);
-  const Trained trained = train(/*paged=*/true, 2000, [&] { return 1 + random() % 512; });
-  CHECK(trained.reserved_by_live <= 1.3);
-  CHECK(trained.late_requests <= 100);  // 15 blocks a step
-}
-
-TEST_CASE("without pages a trained network reserves more, and asks for nothing more later") {
-  const Trained trained = train(/*paged=*/false, 200, [] { return std::size_t{512}; });
-  CHECK(trained.reserved_by_live <= 1.3);
-  CHECK(trained.late_requests == 0);
-  std::mt19937_64 random(3);
-  CHECK(train(/*paged=*/false, 2000, [&] { return 1 + random() % 512; }).reserved_by_live <= 1.8);
-}
-
 TEST_CASE("threads may share a pool") {
   MemoryPool pool("test", host_memory(), {.budget = SIZE_MAX, .cache_limit = 0});
   std::vector<std::thread> threads;
@@ -316,8 +306,11 @@ TEST_CASE("threads may share a pool") {
 TEST_CASE("a block that is given back twice is named, and nothing else happens") {
   MemoryPool pool("test", host_memory(), {});
   const std::size_t bytes = GENERATE(std::size_t{100}, 3 * kMiB);
-  void* const other = pool.allocate(bytes);
-  void* const block = pool.allocate(bytes);
+  const bool first_of_its_segment = GENERATE(true, false);
+  void* const one = pool.allocate(bytes);
+  void* const two = pool.allocate(bytes);
+  void* const block = first_of_its_segment ? one : two;
+  void* const other = first_of_its_segment ? two : one;
   pool.deallocate(block, bytes);
   const std::size_t live = pool.statistics().live_bytes;
   pool.deallocate(block, bytes);
