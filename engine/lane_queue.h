@@ -71,6 +71,9 @@ class LaneQueue {
   bool is_stream() const { return is_stream_; }
   /// True if submit() may run callables, as they enqueue on a real GPU.
   bool runs_callables() const { return runs_callables_; }
+  /// An operation that is pushed will be submitted when what it waits for has ended, which may take
+  /// long. Called with the ledger's lock, in the order of the sequence numbers: takes no lock.
+  virtual void announce(Operation& /*operation*/) {}
   /// Queues the operations without blocking on any other operation.
   virtual void submit(ReadyList operations) = 0;
   /// An operation that is ready, and may be here, has got a higher priority. Called with the

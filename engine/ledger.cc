@@ -112,7 +112,12 @@ Tracker::Held Ledger::place(Operation& op, Submission& submission, const Route& 
   op.sequence = ++last_sequence_;
   op.generation = parent != nullptr ? parent->generation() : generations_.newest();
   generations_.add(op.generation);
-  return tracker_.push(op, submission.reads, submission.mutates);
+  const Tracker::Held held = tracker_.push(op, submission.reads, submission.mutates);
+  const bool follows_issued = op.is(Operation::kFollowsIssued);
+  if (held != Tracker::Held::kNot && follows_issued && op.extras->waits_on_host) {
+    op.queue->announce(op);
+  }
+  return held;
 }
 
 std::uint64_t Ledger::push(Submission& submission, const Route& route, ReadyList& ready) {

@@ -23,6 +23,9 @@ struct OperationExtras {
   bool issued = false;         ///< it stands in the order of its stream; under the lock
   bool ended_early = false;    ///< its stream was done with it before it was issued; under the lock
   CancelToken cancel;          ///< if kCancellable
+  /// Of one that follows what is issued: what it was pushed behind does not, and was not issued.
+  bool waits_on_host = false;
+  std::uint64_t announced = 0;  ///< its number in its lane's AnnouncedOps, or 0
   OpName name;
   std::unique_ptr<FarAccess[]> accesses;  ///< of an operation with more than kInlineAccesses
   std::uint32_t access_count = 0;         ///< that are in use

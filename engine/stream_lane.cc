@@ -1,11 +1,19 @@
 #include "engine/stream_lane.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/threaded_engine.h"
 #include "engine/trace_log.h"
 
 namespace heddle::detail {
+namespace {
+
+/// How long an operation may have to wait for younger ones, in ns: a stream that has less to do
+/// might run dry before the next is issued.
+constexpr std::int64_t kAhead = 50'000;
+
+}  // namespace
 
 StreamLane::StreamLane(ThreadedEngine& engine, Device device, Lane lane, device::Executor& executor,
                        int window)
@@ -14,9 +22,14 @@ StreamLane::StreamLane(ThreadedEngine& engine, Device device, Lane lane, device:
       window_(window),
       stream_(device::backend_of(device).make_stream(lane, executor)) {}
 
+void StreamLane::announce(Operation& operation) { announced_.add(operation); }
+
 void StreamLane::submit(ReadyList operations) {
   std::unique_lock lock(mutex_);
-  for (Operation* op = operations.pop(); op != nullptr; op = operations.pop()) queue_.push(*op);
+  while (Operation* const op = operations.pop()) {
+    announced_.remove(*op);
+    queue_.push(*op);
+  }
   issue_some(lock);
 }
 
@@ -28,9 +41,9 @@ void StreamLane::raise(Operation& operation, int from, int to) {
 void StreamLane::issue_some(std::unique_lock<base::Mutex>& lock) {
   if (issuing_) return;
   issuing_ = true;
-  while (in_flight_ < window_ && !queue_.empty()) {
+  while (!queue_.empty() && in_flight_ < most_in_flight()) {
     auto& op = static_cast<Operation&>(*queue_.pop());
-    ++in_flight_;
+    if (in_flight_++ == 0 && is_ahead_) since_ = now_ns();
     lock.unlock();
     issue(op);
     lock.lock();
@@ -81,7 +94,27 @@ void StreamLane::finished(void* operation) {
 void StreamLane::free_place() {
   std::unique_lock lock(mutex_);
   --in_flight_;
+  measure();
   issue_some(lock);
+}
+
+/// Once the next one is issued, too.
+int StreamLane::most_in_flight() {
+  is_ahead_ = announced_.go_before(queue_.first());
+  if (!is_ahead_) return window_;
+  if (took_ == 0) return 1;
+  return static_cast<int>(std::clamp<std::int64_t>(kAhead / took_, 1, window_));
+}
+
+/// An operation has ended.
+void StreamLane::measure() {
+  const std::int64_t begin = std::exchange(since_, 0);
+  if (!is_ahead_) return;
+  const std::int64_t now = now_ns();
+  if (in_flight_ != 0) since_ = now;
+  if (begin == 0) return;
+  const std::int64_t took = std::max<std::int64_t>(now - begin, 1);
+  took_ = took_ == 0 ? took : (3 * took_ + took) / 4;
 }
 
 }  // namespace heddle::detail

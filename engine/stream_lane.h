@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "engine/announced_ops.h"
 #include "engine/base/sync.h"
 #include "engine/device/backend.h"
 #include "engine/lane_queue.h"
@@ -18,6 +20,10 @@ class ThreadedEngine;
 /// issues them to the stream, so many at a time that the stream does not run dry and not more, as
 /// what is issued cannot be overtaken any more.
 ///
+/// What is issued to a compute stream ahead of an older operation that is not ready yet, that one
+/// will have to stand behind: perhaps others wait for it, as for the edge of a grid whose interior
+/// could go on for long. So it is not more than takes kAhead.
+///
 /// Thread safety: every member may be called from any thread.
 ///
 /// Invariants (under mutex_):
@@ -29,6 +35,7 @@ class StreamLane final : public LaneQueue {
   StreamLane(ThreadedEngine& engine, Device device, Lane lane, device::Executor& executor,
              int window);
 
+  void announce(Operation& operation) override;
   void submit(ReadyList operations) override;
   void raise(Operation& operation, int from, int to) override;
 
@@ -41,6 +48,8 @@ class StreamLane final : public LaneQueue {
   static void finished(void* operation);
 
   void issue_some(std::unique_lock<base::Mutex>& lock);
+  int most_in_flight();
+  void measure();
   void issue(Operation& op);
   void free_place();
 
@@ -48,10 +57,15 @@ class StreamLane final : public LaneQueue {
   const int window_;
   std::unique_ptr<device::Stream> stream_;
 
+  AnnouncedOps announced_;  ///< and not submitted
+
   base::Mutex mutex_;
   ReadyQueue queue_;
   int in_flight_ = 0;
   bool issuing_ = false;
+  bool is_ahead_ = false;   ///< what goes to the stream next goes before something announced
+  std::int64_t took_ = 0;   ///< an operation, while that is so, in ns; 0: not known
+  std::int64_t since_ = 0;  ///< when the first one in the stream came to be that; 0: not known
   std::vector<device::Token> waits_;  ///< scratch of the issuing thread
 };
 

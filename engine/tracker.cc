@@ -52,7 +52,9 @@ class Placing {
         follows_issued_(op.is(Operation::kFollowsIssued)),
         how_(op.kind() == Submission::Kind::kUse && op.use.run->is_alone() ? Awaited::kByNext
                                                                            : Awaited::kYes),
-        next_(is_far_ ? op.extras->accesses.get() : op.inline_accesses.data()) {}
+        next_(is_far_ ? op.extras->accesses.get() : op.inline_accesses.data()) {
+    if (follows_issued_) op.extras->waits_on_host = false;
+  }
 
   void add_read(VarState& var) {
     if (!is_first_use(var)) return;
@@ -99,7 +101,10 @@ class Placing {
   }
   void block(Access& access) {
     Operation& earlier = access.operation();
-    if (follows_issued_ && earlier.is_issued()) return;
+    if (follows_issued_) {
+      if (earlier.is_issued()) return;
+      if (!earlier.is(Operation::kFollowsIssued)) op_.extras->waits_on_host = true;
+    }
     ++blockers_;
     const bool outranks = priority_ > earlier.priority();
     outranks_ |= outranks;
