@@ -115,7 +115,8 @@ Tracker::Held Ledger::place(Operation& op, Submission& submission, const Route& 
   const Tracker::Held held = tracker_.push(op, submission.reads, submission.mutates);
   const bool follows_issued = op.is(Operation::kFollowsIssued);
   if (held != Tracker::Held::kNot && follows_issued && op.extras->waits_on_host) {
-    op.queue->announce(op);
+    // Nobody waits for a deletion.
+    if (op.kind() == Submission::Kind::kRun) op.queue->announce(op);
   }
   return held;
 }

@@ -22,7 +22,9 @@ StreamLane::StreamLane(ThreadedEngine& engine, Device device, Lane lane, device:
       window_(window),
       stream_(device::backend_of(device).make_stream(lane, executor)) {}
 
-void StreamLane::announce(Operation& operation) { announced_.add(operation); }
+void StreamLane::announce(Operation& operation) {
+  if (!runs_callables()) announced_.add(operation);
+}
 
 void StreamLane::submit(ReadyList operations) {
   std::unique_lock lock(mutex_);

@@ -20,9 +20,10 @@ class ThreadedEngine;
 /// issues them to the stream, so many at a time that the stream does not run dry and not more, as
 /// what is issued cannot be overtaken any more.
 ///
-/// What is issued to a compute stream ahead of an older operation that is not ready yet, that one
+/// What is issued to a compute stream ahead of the oldest operation that is not ready yet, that one
 /// will have to stand behind: perhaps others wait for it, as for the edge of a grid whose interior
-/// could go on for long. So it is not more than takes kAhead.
+/// could go on for long. So it is not more than takes kAhead, unless its priority is higher. But
+/// the stream of a real GPU gets what is ready: there each end would come back to the host first.
 ///
 /// Thread safety: every member may be called from any thread.
 ///

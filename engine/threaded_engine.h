@@ -24,7 +24,8 @@ class OperationScope;
 /// Ledger, which makes others ready. This class is the way between these parts; each of them has
 /// its own lock, and no callable runs under any.
 ///
-/// Lock order: a queue's lock is never held while the ledger's is taken, nor the other way round.
+/// Lock order: a queue's lock is never held while the ledger's is taken; LaneQueue::raise() takes
+/// it under that.
 ///
 /// Thread safety: every member may be called from any thread.
 class ThreadedEngine final : public EngineCore {

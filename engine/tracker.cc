@@ -103,7 +103,11 @@ class Placing {
     Operation& earlier = access.operation();
     if (follows_issued_) {
       if (earlier.is_issued()) return;
-      if (!earlier.is(Operation::kFollowsIssued)) op_.extras->waits_on_host = true;
+      // Another lane's may wait itself; what is asynchronous never counts as issued.
+      const bool may_take_long = !earlier.is(Operation::kFollowsIssued) ||
+                                 earlier.is(Operation::kAsync) ||
+                                 (earlier.queue != op_.queue && earlier.extras->waits_on_host);
+      if (may_take_long) op_.extras->waits_on_host = true;
     }
     ++blockers_;
     const bool outranks = priority_ > earlier.priority();

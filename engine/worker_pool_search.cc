@@ -66,7 +66,7 @@ void WorkerPool::watch_runs(Worker& me, std::unique_lock<base::SpinLock>& lock, 
   if (taken - std::exchange(me.takes, taken) >= kFewInNap) return;
   open_runs_.leave_orders();
   lock.unlock();
-  engine_.collect();  // what was posted before
+  searching ? collect_while_searching() : engine_.collect();  // what was posted before
   lock.lock();
 }
 
