@@ -103,6 +103,9 @@ void* CudaBackend::allocate(std::size_t bytes) {
     quota_.give_back(bytes);
     gpu_.check_usable();  // there is no memory on a lost GPU either
     throw OutOfMemory(quota_.refusal(bytes) + "; " + of_the_card.what());
+  } catch (...) {
+    quota_.give_back(bytes);
+    throw;
   }
 }
 

@@ -127,8 +127,9 @@ void CudaGpu::lose(cudaError_t result, const char* call) noexcept {
 std::exception_ptr CudaGpu::loss() const { return std::make_exception_ptr(DeviceError(loss_)); }
 
 void CudaGpu::enable_peer(const CudaGpu& other) noexcept {
-  if (other.index_ == index_) return;
-  if (peers_[other.index_].exchange(true)) return;
+  if (other.index_ == index_ || peers_[other.index_].load()) return;
+  const std::lock_guard lock(peer_mutex_);
+  if (peers_[other.index_].load()) return;
   const CudaCurrent current(*this);
   int possible = 0;
   if (cudaDeviceCanAccessPeer(&possible, index_, other.index_) == cudaSuccess && possible != 0) {
@@ -137,6 +138,7 @@ void CudaGpu::enable_peer(const CudaGpu& other) noexcept {
     if (other.pages_ != nullptr) other.pages_->let_access(index_);
   }
   static_cast<void>(cudaGetLastError());
+  peers_[other.index_].store(true);
 }
 
 CudaCurrent::CudaCurrent(const CudaGpu& gpu) noexcept {

@@ -83,6 +83,7 @@ class CudaGpu {
   base::Mutex mutex_;
   std::string loss_;
   base::Atomic<bool> is_lost_{false};
+  base::Mutex peer_mutex_;
   base::Atomic<bool> peers_[kMaxGpus] = {};  ///< asked for already
 };
 

@@ -6,6 +6,7 @@
 #include "engine/device/cuda_gpu.h"
 #include "engine/device/cuda_pages.h"
 #include "engine/device/cuda_stream.h"
+#include "engine/device/cuda_synchronize.h"
 #include "engine/runtime.h"
 
 namespace heddle::device {
@@ -44,8 +45,10 @@ RawMemory cuda_memory(CudaGpu& gpu, CudaPages* pages) {
           [&gpu](void* block, std::size_t bytes) {
             const CudaCurrent current(gpu);
             const CudaStream* const stream = CudaStream::current();
-            static_cast<void>(cudaMemsetAsync(
-                block, kNaNs, bytes, stream != nullptr ? stream->handle() : cudaStreamPerThread));
+            const bool in_order = stream != nullptr && &stream->gpu() == &gpu;
+            static_cast<void>(cudaMemsetAsync(block, kNaNs, bytes,
+                                              in_order ? stream->handle() : cudaStreamPerThread));
+            if (!in_order) static_cast<void>(cuda_synchronize(cudaStreamPerThread));
             static_cast<void>(cudaGetLastError());
           },
           pages != nullptr ? pages->memory() : PagedMemory()};

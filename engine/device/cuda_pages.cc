@@ -132,7 +132,7 @@ bool CudaPages::map(CUdeviceptr begin, std::size_t bytes) noexcept {
   }
   if (result == CUDA_SUCCESS) return true;
   for (std::size_t i = 0; i < done; i += page_) mapped_.erase(begin + i);
-  if (done != 0) static_cast<void>(driver_.unmap(begin, done));
+  unmap_each(begin, done);
   // Both name errors by the same numbers.
   if (result != CUDA_ERROR_OUT_OF_MEMORY) gpu_.lose(static_cast<cudaError_t>(result), "cuMemMap");
   return false;
@@ -160,7 +160,15 @@ void CudaPages::unmap(CUdeviceptr begin, std::size_t bytes) noexcept {
   const CudaCurrent current(gpu_);
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < bytes; i += page_) mapped_.erase(begin + i);
-  static_cast<void>(driver_.unmap(begin, bytes));
+  unmap_each(begin, bytes);
+}
+
+/// Page by page, as each was mapped. A page that stays mapped could not be mapped again.
+void CudaPages::unmap_each(CUdeviceptr begin, std::size_t bytes) noexcept {
+  for (std::size_t i = 0; i < bytes; i += page_) {
+    const CUresult result = driver_.unmap(begin + i, page_);
+    if (result != CUDA_SUCCESS) gpu_.lose(static_cast<cudaError_t>(result), "cuMemUnmap");
+  }
 }
 
 void CudaPages::let_access(int peer) noexcept {

@@ -44,6 +44,7 @@ class CudaPages : public std::enable_shared_from_this<CudaPages> {
   void abandon(void* range, std::size_t bytes) noexcept;
   bool map(CUdeviceptr begin, std::size_t bytes) noexcept;
   void unmap(CUdeviceptr begin, std::size_t bytes) noexcept;
+  void unmap_each(CUdeviceptr begin, std::size_t bytes) noexcept;
   CUresult map_page(CUdeviceptr page) noexcept;
   CUresult allow(CUdeviceptr begin, std::size_t bytes, int device) noexcept;
 

@@ -37,8 +37,15 @@ SimDevice::SimDevice(int id, const SimSpec& spec, std::shared_ptr<SimLinks> link
       pool_("gpu(" + std::to_string(id) + ")", host_memory(), pool_limits(spec, fills_memory)) {}
 
 void* SimDevice::allocate(std::size_t bytes) {
-  if (faults_ != nullptr) faults_->allocate(bytes);
-  void* block = pool_.allocate(bytes);
+  if (faults_ != nullptr) faults_->check_usable();
+  void* const block = pool_.allocate(bytes);
+  try {
+    // Only what the pool would have given counts: to try again is no new allocation.
+    if (faults_ != nullptr) faults_->allocate(bytes);
+  } catch (...) {
+    pool_.deallocate(block, bytes);
+    throw;
+  }
   base::poison(block, bytes);
   return block;
 }

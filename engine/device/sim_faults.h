@@ -16,7 +16,7 @@ namespace heddle::device {
 /// What goes wrong on a simulated GPU, by its options. Its *launches* are the operations that are
 /// issued to its streams, numbered from 1 on as they are issued, whatever the stream and the
 /// engine. As on a real GPU the callable of a launch that fails has run: the fault comes after it,
-/// and what it has done counts for nothing.
+/// and what it has done counts for nothing. On a lost GPU it fails where it touches memory.
 ///
 /// Thread safety: every member may be called from any thread.
 ///

@@ -7,9 +7,9 @@
 
 namespace heddle {
 
-/// What a device's memory is used for, in bytes. Logical GPUs that share a card share its memory:
-/// of theirs `live_bytes` is what this one's arrays asked for, `largest_bytes` is within its quota,
-/// and the rest is the card's.
+/// What a device's memory is used for, in bytes. Logical GPUs share the memory of their card: of a
+/// CUDA device `live_bytes` is what its arrays asked for, `largest_bytes` is within its quota, and
+/// the rest is the card's.
 struct MemoryStatistics {
   std::size_t live_bytes = 0;  ///< of arrays and operations, in whole blocks
   /// Of these, what comes back when operations that are pushed have ended: arrays without a handle.
