@@ -146,6 +146,10 @@ std::size_t MemoryPool::cached_locked() const noexcept {
 
 void MemoryPool::trim(std::size_t keep) noexcept {
   const std::lock_guard growing(growth_);
+  {
+    const std::lock_guard lock(mutex_);
+    stuck_ = 0;  // what comes back from now on may be idle: who brings it looks after this call
+  }
   const auto trim_large = [&] {
     const std::size_t small = [this] {
       const std::lock_guard lock(mutex_);
