@@ -4,6 +4,6 @@ namespace heddle::device {
 
 CudaRange::CudaRange(std::string_view /*name*/, std::uint64_t /*sequence*/) noexcept {}
 
-CudaRange::~CudaRange() = default;
+void CudaRange::end() noexcept {}
 
 }  // namespace heddle::device

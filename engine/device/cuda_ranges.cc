@@ -40,7 +40,7 @@ CudaRange::CudaRange(std::string_view name, std::uint64_t sequence) noexcept {
   if (domain() != nullptr) begin(name, sequence);
 }
 
-CudaRange::~CudaRange() {
+void CudaRange::end() noexcept {
   if (domain() != nullptr) nvtxDomainRangePop(domain());
 }
 

@@ -16,9 +16,12 @@ class CudaRange {
  public:
   /// Called `name`, or "#sequence" if that is empty.
   CudaRange(std::string_view name, std::uint64_t sequence) noexcept;
-  ~CudaRange();
+  ~CudaRange() { end(); }
   CudaRange(const CudaRange&) = delete;
   CudaRange& operator=(const CudaRange&) = delete;
+
+ private:
+  static void end() noexcept;
 };
 
 }  // namespace heddle::device
