@@ -8,6 +8,7 @@
 
 #include "engine/base/block_cache.h"
 #include "engine/base/sync.h"
+#include "engine/device/backend.h"
 #include "engine/engine_core.h"
 #include "engine/fork.h"
 #include "engine/make_engine.h"
@@ -57,6 +58,21 @@ void check_lane(std::string_view call, Lane lane) {
                               ", expected one of the enumeration");
 }
 
+void submit_end(EngineCore& engine, const Var& var, UniqueFunction<void()> last,
+                const PushOptions& options, bool frees) {
+  Task task;
+  if (last) task = [last = std::move(last)](RunContext&) mutable { last(); };
+  Submission submission{
+      .task = task ? &task : nullptr,
+      .mutates = std::span<const Var>(&var, 1),
+      .options = &options,
+      .priority = INT_MAX,  // what a variable's end gives back is wanted by what is to come
+      .kind = Submission::Kind::kDelete,
+      .frees = frees,
+      .admission = Submission::Admission::kForced};
+  engine.submit(submission);
+}
+
 /// Pushes the submission, or records it and returns 0.
 std::uint64_t submit(EngineCore& engine, Submission&& submission) {
   Recorder* const recorder = Recorder::of(engine);
@@ -78,6 +94,18 @@ Var EngineCore::handle(VarState* state) {
 }
 
 Var EngineCore::new_variable(std::string_view name) { return Var(new VarState(id_, name)); }
+
+EngineCore& core_of(const Engine& engine) { return engine.core(); }
+
+void push_free(Engine& engine, Var var, Device device, UniqueFunction<void()> give_back) {
+  const bool frees_early = device.is_gpu() && device::backend_of(device).frees_early();
+  PushOptions options{.name = "free", .brief = true};
+  if (frees_early) {
+    options.device = device;
+    options.lane = Lane::kBlocking;  // computes nothing
+  }
+  submit_end(core_of(engine), var, std::move(give_back), options, frees_early);
+}
 
 void* allocate_callable(std::size_t bytes) { return base::allocate_block(bytes); }
 
@@ -125,16 +153,7 @@ void Engine::delete_variable(Var var, UniqueFunction<void()> last, const PushOpt
   PushOptions options = given;
   if (options.name.empty()) options.name = "delete_variable";
   options.cancel = {};  // what is deleted must be given back
-  detail::Task task;
-  if (last) task = [last = std::move(last)](RunContext&) mutable { last(); };
-  detail::submit(
-      engine,
-      {.task = task ? &task : nullptr,
-       .mutates = std::span<const Var>(&var, 1),
-       .options = &options,
-       .priority = INT_MAX,  // what a variable's end gives back is wanted by what is to come
-       .kind = Submission::Kind::kDelete,
-       .admission = Submission::Admission::kForced});
+  detail::submit_end(engine, var, std::move(last), options, /*frees=*/false);
 }
 
 void Engine::clear_error(const Var& var) {

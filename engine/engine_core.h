@@ -40,6 +40,7 @@ struct Submission {
   const PushOptions* options = nullptr;
   int priority = 0;
   Kind kind = Kind::kRun;
+  bool frees = false;  ///< of kDelete: the task gives a block back to a device that frees early
   Admission admission = Admission::kBlock;
   std::int64_t pushed_at = 0;  ///< if traced
 };
@@ -124,5 +125,13 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
   const ProcessMark process_;
   const EngineOptions options_;
 };
+
+/// Throws ForkedChild.
+EngineCore& core_of(const Engine& engine);
+
+/// As Engine::delete_variable() for the variable of a block on `device`, which `give_back` returns
+/// to it: called by any thread, once all work on the block is done, or issued if that is enough for
+/// the device.
+void push_free(Engine& engine, Var var, Device device, UniqueFunction<void()> give_back);
 
 }  // namespace heddle::detail

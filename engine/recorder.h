@@ -32,7 +32,7 @@ class Recorder {
   }
   /// False if the calling thread records for no engine.
   static bool is_any() noexcept { return t_current != nullptr; }
-  static Recorder* of(const Engine& engine) { return of(engine.core()); }
+  static Recorder* of(const Engine& engine) { return of(core_of(engine)); }
 
   /// Throws Error, naming `call`, while the calling thread records for `engine`.
   static void check_not_recording(std::string_view call, const EngineCore& engine,

@@ -1,27 +1,42 @@
 #include "engine/router.h"
 
+#include <limits>
 #include <utility>
 
 #include "engine/base/cpus.h"
+#include "engine/device/backend.h"
 #include "engine/threaded_engine.h"
 
 namespace heddle::detail {
 
 LaneQueue& Router::make(Device device, Lane lane) {
+  if (device.is_gpu()) return make_stream(device, static_cast<std::size_t>(lane));
   const std::lock_guard lock(mutex_);
-  if (!device.is_gpu()) return cpu_pool(lane);
+  return cpu_pool(lane);
+}
 
-  base::Atomic<Row*>& slot = gpus_[static_cast<std::size_t>(device.id())];
+LaneQueue& Router::make_stream(Device gpu, std::size_t place) {
+  const std::lock_guard lock(mutex_);
+  base::Atomic<Row*>& slot = gpus_[static_cast<std::size_t>(gpu.id())];
   if (slot.load() == nullptr) {
     rows_.push_back(std::make_unique<Row>());
     slot.store(rows_.back().get());
   }
-  base::Atomic<LaneQueue*>& queue = (*slot.load())[static_cast<std::size_t>(lane)];
+  base::Atomic<LaneQueue*>& queue = (*slot.load())[place];
   if (queue.load() == nullptr) {
+    device::Backend& backend = device::backend_of(gpu);
+    const auto lane = static_cast<Lane>(place);
     const EngineOptions& options = engine_.options();
-    const int window = lane == Lane::kCompute ? options.compute_window : options.copy_window;
-    streams_.push_back(
-        std::make_unique<StreamLane>(engine_, device, lane, cpu_pool(Lane::kCompute), window));
+    int window = lane == Lane::kCompute ? options.compute_window : options.copy_window;
+    std::unique_ptr<device::Stream> stream;
+    if (place == kFrees) {
+      window = std::numeric_limits<int>::max();
+      stream = backend.make_free_stream();
+    } else {
+      stream = backend.make_stream(lane, cpu_pool(Lane::kCompute));
+    }
+    streams_.push_back(std::make_unique<StreamLane>(
+        engine_, std::move(stream), /*on_host=*/backend.runs_cpu_kernels(), window));
     size_.fetch_add(1);
     queue.store(streams_.back().get());
   }

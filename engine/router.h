@@ -32,6 +32,12 @@ class Router {
         row != nullptr ? (*row)[static_cast<std::size_t>(lane)].load() : nullptr;
     return queue != nullptr ? *queue : make(device, lane);
   }
+  /// Where blocks of a GPU are given back that frees early (see Backend).
+  LaneQueue& find_frees(Device gpu) {
+    const Row* const row = row_of(gpu);
+    LaneQueue* const queue = row != nullptr ? (*row)[kFrees].load() : nullptr;
+    return queue != nullptr ? *queue : make_stream(gpu, kFrees);
+  }
   /// The workers that compute on the CPU; null if nothing has asked for them yet.
   WorkerPool* compute_pool() const {
     return static_cast<WorkerPool*>(cpu_[static_cast<std::size_t>(Lane::kCompute)].load());
@@ -43,14 +49,16 @@ class Router {
 
  private:
   static constexpr std::size_t kLanes = 5;
+  static constexpr std::size_t kFrees = kLanes;  ///< of a GPU, beside its lanes
   static constexpr std::size_t kMaxGpus = 256;
-  using Row = std::array<base::Atomic<LaneQueue*>, kLanes>;
+  using Row = std::array<base::Atomic<LaneQueue*>, kLanes + 1>;
 
   /// Of a GPU; null if nothing has been asked for there yet.
   const Row* row_of(Device gpu) const {
     return gpus_.at(static_cast<std::size_t>(gpu.id())).load();
   }
   LaneQueue& make(Device device, Lane lane);
+  LaneQueue& make_stream(Device gpu, std::size_t place);
   WorkerPool& cpu_pool(Lane lane);
 
   ThreadedEngine& engine_;

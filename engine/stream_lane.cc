@@ -15,12 +15,12 @@ constexpr std::int64_t kAhead = 50'000;
 
 }  // namespace
 
-StreamLane::StreamLane(ThreadedEngine& engine, Device device, Lane lane, device::Executor& executor,
+StreamLane::StreamLane(ThreadedEngine& engine, std::unique_ptr<device::Stream> stream, bool on_host,
                        int window)
-    : LaneQueue(/*stream=*/true, !device::backend_of(device).runs_cpu_kernels()),
+    : LaneQueue(/*stream=*/true, /*runs_callables=*/!on_host),
       engine_(engine),
       window_(window),
-      stream_(device::backend_of(device).make_stream(lane, executor)) {}
+      stream_(std::move(stream)) {}
 
 void StreamLane::announce(Operation& operation) {
   if (!runs_callables()) announced_.add(operation);

@@ -33,7 +33,9 @@ class ThreadedEngine;
 ///    operations to that one, which looks again before it stops.
 class StreamLane final : public LaneQueue {
  public:
-  StreamLane(ThreadedEngine& engine, Device device, Lane lane, device::Executor& executor,
+  /// What goes to `stream`, of which at most `window` operations are in flight; if not `on_host`
+  /// issue() runs them.
+  StreamLane(ThreadedEngine& engine, std::unique_ptr<device::Stream> stream, bool on_host,
              int window);
 
   void announce(Operation& operation) override;

@@ -67,8 +67,11 @@ inline Route ThreadedEngine::route(const Submission& submission) {
   if (options.cancel) flags |= Operation::kCancellable;
   Route route;
   const bool has_callable = submission.task != nullptr || is_async;
-  const bool is_inline_free = submission.kind == Submission::Kind::kDelete && options.brief;
-  if (has_callable && !is_inline_free) {
+  const bool is_brief_end = submission.kind == Submission::Kind::kDelete && options.brief;
+  if (submission.frees) {
+    route.queue = &router_.find_frees(options.device);
+    flags |= Operation::kOnStream | Operation::kFollowsIssued;
+  } else if (has_callable && !is_brief_end) {
     route.queue = &router_.find(options.device, options.lane);
     if (route.queue->is_stream()) {
       flags |= Operation::kOnStream;

@@ -8,6 +8,7 @@
 
 #include "engine/access_check.h"
 #include "engine/device/backend.h"
+#include "engine/engine_core.h"
 #include "engine/operation_scope.h"
 #include "engine/recorder.h"
 
@@ -36,7 +37,7 @@ void Storage::give_back() noexcept {
   // Nothing recorded refers to the block, else it would keep the storage: it goes now.
   const PauseRecording pause;
   try {
-    Engine::get().delete_variable(std::move(var_), deallocate, {.name = "free", .brief = true});
+    push_free(Engine::get(), std::move(var_), device_, deallocate);
   } catch (const EngineStopped&) {
     // No operation can still want the block: it would keep the storage alive. But an operation of
     // another engine that destroys an array has blocks open, so there the memory is left alone.

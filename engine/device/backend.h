@@ -88,6 +88,10 @@ class Backend {
   /// 64-byte aligned, uninitialized; never null, also for 0 bytes. Throws OutOfMemory.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void deallocate(void* block, std::size_t bytes) noexcept = 0;
+  /// True if a block may be given back as soon as all work on it is issued, by deallocate() within
+  /// work of a stream of make_free_stream(), issued behind the tokens of that work: the block is
+  /// used again behind them only. Else all work on a block must be done before it is given back.
+  virtual bool frees_early() const { return false; }
   /// So many bytes more, or fewer, will be given back by operations that are pushed.
   virtual void expect(std::ptrdiff_t bytes) noexcept = 0;
   virtual MemoryStatistics memory() const = 0;
@@ -115,6 +119,9 @@ class Backend {
   /// A new stream of this device for `lane`, or null where operations run on worker threads
   /// (cpu). `executor` outlives the stream.
   virtual std::unique_ptr<Stream> make_stream(Lane lane, Executor& executor) = 0;
+  /// A stream for giving blocks back, whose work runs at once, whatever it waits for; null unless
+  /// frees_early().
+  virtual std::unique_ptr<Stream> make_free_stream() { return nullptr; }
 };
 
 /// The backend of a device. References stay valid for the life of the process, its exit included.

@@ -12,6 +12,8 @@
 
 #include "engine/device/cuda_completion.h"
 #include "engine/device/cuda_devices.h"
+#include "engine/device/cuda_early_blocks.h"
+#include "engine/device/cuda_free_stream.h"
 #include "engine/device/cuda_launch.h"
 #include "engine/device/cuda_memory.h"
 #include "engine/device/cuda_stream.h"
@@ -98,7 +100,7 @@ void* CudaBackend::allocate(std::size_t bytes) {
   gpu_.check_usable();
   quota_.take(bytes);
   try {
-    return gpu_.memory().allocate(bytes);
+    return take_memory(bytes);
   } catch (const OutOfMemory& of_the_card) {
     quota_.give_back(bytes);
     gpu_.check_usable();  // there is no memory on a lost GPU either
@@ -109,14 +111,38 @@ void* CudaBackend::allocate(std::size_t bytes) {
   }
 }
 
+/// Memory that was touched last is best; the pool's needs no wait; and to wait on the device is
+/// better than on the host.
+void* CudaBackend::take_memory(std::size_t bytes) {
+  CudaStream* const stream = CudaStream::current();
+  if (stream == nullptr) return gpu_.memory().allocate(bytes);
+  CudaEarlyBlocks& early = gpu_.early_blocks();
+  if (void* const block = early.take(bytes, *stream)) return block;
+  try {
+    return gpu_.memory().allocate(bytes);
+  } catch (const OutOfMemory&) {
+    if (void* const block = early.take_and_wait(bytes, *stream)) return block;
+    throw;
+  }
+}
+
 void CudaBackend::deallocate(void* block, std::size_t bytes) noexcept {
-  gpu_.memory().deallocate(block, bytes);
+  CudaFreeStream* const early = CudaFreeStream::current();
+  if (early != nullptr) {
+    early->give_back(gpu_, block, bytes);
+  } else {
+    gpu_.memory().deallocate(block, bytes);
+  }
   quota_.give_back(bytes);
 }
+
+/// What the pool does to each block that it hands out needs the pool in between.
+bool CudaBackend::frees_early() const { return !resolved_runtime_options().debug_memory; }
 
 MemoryStatistics CudaBackend::memory() const {
   MemoryStatistics statistics = gpu_.memory().statistics();
   statistics.live_bytes = quota_.live_bytes();
+  statistics.cached_bytes += gpu_.early_blocks().bytes();
   statistics.largest_bytes = std::min(statistics.largest_bytes, quota_.room());
   return statistics;
 }
@@ -145,6 +171,10 @@ void CudaBackend::copy(void* to, Device to_device, const void* from, Device from
 
 std::unique_ptr<Stream> CudaBackend::make_stream(Lane lane, Executor& /*executor*/) {
   return std::make_unique<CudaStream>(gpu_, lane);
+}
+
+std::unique_ptr<Stream> CudaBackend::make_free_stream() {
+  return frees_early() ? std::make_unique<CudaFreeStream>(gpu_) : nullptr;
 }
 
 CudaGpu* cuda_gpu_of(Device device) {

@@ -27,6 +27,7 @@ class CudaBackend final : public Backend {
 
   void* allocate(std::size_t bytes) override;
   void deallocate(void* block, std::size_t bytes) noexcept override;
+  bool frees_early() const override;
   void expect(std::ptrdiff_t bytes) noexcept override { gpu_.memory().expect(bytes); }
   MemoryStatistics memory() const override;
   void trim() noexcept override { gpu_.memory().trim(); }
@@ -37,8 +38,11 @@ class CudaBackend final : public Backend {
   void copy(void* to, Device to_device, const void* from, Device from_device,
             std::size_t bytes) override;
   std::unique_ptr<Stream> make_stream(Lane lane, Executor& executor) override;
+  std::unique_ptr<Stream> make_free_stream() override;
 
  private:
+  void* take_memory(std::size_t bytes);
+
   CudaGpu& gpu_;
   MemoryQuota quota_;
 };

@@ -5,6 +5,7 @@
 
 #include "heddle/error.h"
 
+#include "engine/device/cuda_early_blocks.h"
 #include "engine/device/cuda_memory.h"
 #include "engine/device/cuda_pages.h"
 #include "engine/runtime.h"
@@ -65,6 +66,7 @@ CudaGpu::CudaGpu(int index) : index_(index) {
       PoolLimits{.budget = memory_size_,
                  .cache_limit = SIZE_MAX,
                  .fills = resolved_runtime_options().debug_memory});
+  early_blocks_ = std::make_unique<CudaEarlyBlocks>(*memory_);
 }
 
 int CudaGpu::stream_priority(Lane lane) const {

@@ -14,6 +14,7 @@
 
 namespace heddle::device {
 
+class CudaEarlyBlocks;
 class CudaPages;
 
 /// The GPUs of CUDA that can be used: 0 without a driver.
@@ -46,6 +47,8 @@ class CudaGpu {
   /// Device memory; blocks may be used again on any stream, as they come back when all work on
   /// them is done.
   MemoryPool& memory() { return *memory_; }
+  /// Those that came back earlier.
+  CudaEarlyBlocks& early_blocks() { return *early_blocks_; }
   /// For cudaStreamCreateWithPriority.
   int stream_priority(Lane lane) const;
 
@@ -79,6 +82,7 @@ class CudaGpu {
   std::size_t memory_size_ = 0;
   std::shared_ptr<CudaPages> pages_;  ///< that memory_ is made of; null: there are none
   std::unique_ptr<MemoryPool> memory_;
+  std::unique_ptr<CudaEarlyBlocks> early_blocks_;
   base::Mutex turn_;
   base::Mutex mutex_;
   std::string loss_;

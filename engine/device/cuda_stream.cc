@@ -97,13 +97,16 @@ void CudaStream::run_alone(CudaPiece& piece) {
   if (!piece.has_ended) record_behind(piece);
 }
 
+bool CudaStream::has_seen(Token token) const {
+  if (token.stream() == id()) return true;
+  return token.stream() < seen_.size() && seen_[token.stream()] >= token.sequence();
+}
+
 void CudaStream::wait_for(std::span<const Token> waits, CudaPiece& piece) {
   for (const Token token : waits) {
-    if (token == Token{} || token.stream() == id()) continue;
+    if (token == Token{} || has_seen(token)) continue;
     if (token.stream() >= seen_.size()) seen_.resize(std::size_t{token.stream()} + 1);
-    std::uint64_t& seen = seen_[token.stream()];
-    if (seen >= token.sequence()) continue;
-    seen = token.sequence();
+    seen_[token.stream()] = token.sequence();
     const std::shared_ptr<CudaTimeline> other = find_timeline(token.stream());
     if (other == nullptr || other->reached() >= token.sequence()) continue;
     piece.waits.push_back(token);

@@ -43,6 +43,11 @@ class CudaStream final : public Stream {
   CudaGpu& gpu() const { return gpu_; }
   cudaStream_t handle() const { return handle_; }
 
+  /// Whether what the stream runs from now on stands behind the token.
+  bool has_seen(Token token) const;
+  /// Within the work: has the stream wait for the tokens that it has not seen.
+  void wait_for(std::span<const Token> waits) { wait_for(waits, *running_); }
+
   /// Within the work: has `action` called by the completion thread when the GPU is done with the
   /// work, before `finished`. What it throws fails the work.
   void at_end(UniqueFunction<void()> action);

@@ -67,6 +67,11 @@ std::shared_ptr<CudaTimeline> find_timeline(std::uint16_t id) {
   return id < all.slots.size() ? all.slots[id].timeline : nullptr;
 }
 
+bool is_reached(Token token) {
+  const std::shared_ptr<CudaTimeline> timeline = find_timeline(token.stream());
+  return timeline == nullptr || timeline->reached() >= token.sequence();
+}
+
 CudaTimeline::~CudaTimeline() {
   if (spare_events_.empty()) return;
   const CudaCurrent current(gpu_);
@@ -142,10 +147,7 @@ bool CudaTimeline::front_is_done() {
     if (state == cudaErrorNotReady) return false;
     if (state != cudaSuccess) gpu_.lose(state, "cudaEventQuery, for work issued before");
   }
-  return std::all_of(piece->waits.begin(), piece->waits.end(), [](Token token) {
-    const auto timeline = find_timeline(token.stream());
-    return timeline == nullptr || timeline->reached() >= token.sequence();
-  });
+  return std::all_of(piece->waits.begin(), piece->waits.end(), is_reached);
 }
 
 void CudaTimeline::finish_front() {

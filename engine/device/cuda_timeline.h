@@ -91,5 +91,7 @@ std::shared_ptr<CudaTimeline> open_timeline(CudaGpu& gpu);
 void close_timeline(const CudaTimeline& timeline) noexcept;
 /// The timeline of a living stream, or null: a token of any other stream is reached.
 std::shared_ptr<CudaTimeline> find_timeline(std::uint16_t id);
+/// Whether everything up to the token has left.
+bool is_reached(Token token);
 
 }  // namespace heddle::device

@@ -22,9 +22,11 @@
 
 namespace heddle {
 
+class Engine;
+
 namespace detail {
 class EngineCore;
-class Recorder;
+EngineCore& core_of(const Engine& engine);
 }  // namespace detail
 
 enum class ShutdownMode : std::uint8_t {
@@ -165,7 +167,7 @@ class Engine {
   std::uint64_t push_admitted(Admission& admission, detail::Task&& task, VarList reads,
                               VarList mutates, const PushOptions& options);
 
-  friend class detail::Recorder;
+  friend detail::EngineCore& detail::core_of(const Engine& engine);
   detail::EngineCore& core() const;  // throws ForkedChild
 
   std::shared_ptr<detail::EngineCore> core_;

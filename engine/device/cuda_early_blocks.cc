@@ -1,0 +1,71 @@
+#include "engine/device/cuda_early_blocks.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "engine/device/cuda_stream.h"
+#include "engine/device/size_class.h"
+
+namespace heddle::device {
+
+CudaEarlyBlocks::Ticket CudaEarlyBlocks::add(void* block, std::size_t bytes,
+                                             std::span<const Token> tokens) {
+  const std::size_t size = block_size(bytes);
+  Early early{.ticket = 0, .block = block, .tokens = {tokens.begin(), tokens.end()}};
+  const std::lock_guard lock(mutex_);
+  early.ticket = last_ticket_ + 1;
+  by_size_[size].push_back(std::move(early));
+  bytes_.fetch_add(size, std::memory_order_relaxed);
+  return ++last_ticket_;
+}
+
+void CudaEarlyBlocks::settle(Ticket ticket, std::size_t bytes) noexcept {
+  void* block = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto entry = by_size_.find(block_size(bytes));
+    if (entry == by_size_.end()) return;
+    Blocks& blocks = entry->second;
+    const auto place = std::find_if(blocks.begin(), blocks.end(),
+                                    [&](const Early& early) { return early.ticket == ticket; });
+    if (place == blocks.end()) return;
+    block = remove(entry->first, blocks, place).block;
+  }
+  pool_.deallocate(block, bytes);
+}
+
+void* CudaEarlyBlocks::take(std::size_t bytes, const CudaStream& stream) {
+  const std::lock_guard lock(mutex_);
+  const auto entry = by_size_.find(block_size(bytes));
+  if (entry == by_size_.end()) return nullptr;
+  Blocks& blocks = entry->second;
+  const auto sees = [&](Token token) { return stream.has_seen(token); };
+  const auto last = std::find_if(blocks.rbegin(), blocks.rend(), [&](const Early& early) {
+    return std::all_of(early.tokens.begin(), early.tokens.end(), sees);
+  });
+  if (last == blocks.rend()) return nullptr;
+  return remove(entry->first, blocks, std::prev(last.base())).block;
+}
+
+void* CudaEarlyBlocks::take_and_wait(std::size_t bytes, CudaStream& stream) {
+  Early early;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto entry = by_size_.find(block_size(bytes));
+    if (entry == by_size_.end() || entry->second.empty()) return nullptr;
+    early = remove(entry->first, entry->second, entry->second.begin());
+  }
+  stream.wait_for(early.tokens);
+  return early.block;
+}
+
+CudaEarlyBlocks::Early CudaEarlyBlocks::remove(std::size_t size, Blocks& blocks,
+                                               Blocks::iterator place) {
+  Early early = std::move(*place);
+  blocks.erase(place);
+  bytes_.fetch_sub(size, std::memory_order_relaxed);
+  return early;
+}
+
+}  // namespace heddle::device

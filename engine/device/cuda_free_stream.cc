@@ -1,0 +1,79 @@
+#include "engine/device/cuda_free_stream.h"
+
+#include <algorithm>
+#include <iterator>
+#include <new>
+#include <utility>
+
+#include "engine/device/cuda_completion.h"
+#include "engine/device/cuda_early_blocks.h"
+
+namespace heddle::device {
+namespace {
+thread_local CudaFreeStream* t_current = nullptr;
+}  // namespace
+
+/// Marks the calling thread as running a piece of a stream. Nests: work may destroy what pushes
+/// work.
+class CudaFreeStream::Running {
+ public:
+  Running(CudaFreeStream& stream, CudaPiece& piece)
+      : stream_(stream), outer_(std::exchange(t_current, &stream)) {
+    stream_.running_ = &piece;
+  }
+  ~Running() {
+    stream_.running_ = nullptr;
+    t_current = outer_;
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  CudaFreeStream& stream_;
+  CudaFreeStream* outer_;
+};
+
+CudaFreeStream::CudaFreeStream(CudaGpu& gpu)
+    : timeline_(open_timeline(gpu)), issued_(timeline_->reached()) {}
+
+CudaFreeStream::~CudaFreeStream() {
+  timeline_->wait_until_empty();
+  close_timeline(*timeline_);
+}
+
+CudaFreeStream* CudaFreeStream::current() noexcept { return t_current; }
+
+Token CudaFreeStream::issue(const Work& work, std::span<const Token> waits) {
+  CudaPiece piece;
+  piece.work = work;
+  piece.has_ended = true;
+  piece.endings.reserve(1);
+  std::remove_copy_if(waits.begin(), waits.end(), std::back_inserter(piece.waits), is_reached);
+  const bool is_done = piece.waits.empty();
+  {
+    const Running running(*this, piece);
+    work.run(work.argument);
+  }
+  if (is_done) {
+    work.finished(work.argument);
+    return Token{};
+  }
+  const Token token(id(), ++issued_);
+  const std::shared_ptr<CudaTimeline> timeline = timeline_;
+  // From here on the piece may finish, and then this object may be gone.
+  if (timeline->add(std::move(piece))) CudaCompletion::instance().watch(timeline);
+  return token;
+}
+
+void CudaFreeStream::give_back(CudaGpu& gpu, void* block, std::size_t bytes) noexcept {
+  if (running_->waits.empty()) return gpu.memory().deallocate(block, bytes);
+  CudaEarlyBlocks& early = gpu.early_blocks();
+  try {
+    const CudaEarlyBlocks::Ticket ticket = early.add(block, bytes, running_->waits);
+    running_->endings.emplace_back([&early, ticket, bytes] { early.settle(ticket, bytes); });
+  } catch (const std::bad_alloc&) {  // nobody can be told: it comes back when the work is done
+    running_->endings.emplace_back([&gpu, block, bytes] { gpu.memory().deallocate(block, bytes); });
+  }
+}
+
+}  // namespace heddle::device
