@@ -71,7 +71,7 @@ void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
   if (op.is(Operation::kCancellable)) op.extras->cancel = options.cancel;
   op.extras->pushed_at = submission.pushed_at;
   if (submission.pushed_at == 0) return;
-  op.extras->cost = ModelCost::of(options, engine_);
+  op.extras->cost = ModelCost::of(submission, engine_);
   for (const VarList& list : {submission.reads, submission.mutates}) {
     for (std::size_t i = 0; i < list.size(); ++i) give_trace_id(*list[i]);
   }

@@ -4,14 +4,15 @@
 #include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <queue>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "engine/device/sim_link.h"
+#include "engine/model_graph.h"
 
 namespace heddle::detail {
 namespace {
@@ -37,157 +38,176 @@ ComputeSpeed compute_speed(std::size_t place, Gpus gpus) {
 /// The places that a copy joins: from, to. Equal ones for what is no copy.
 using Link = std::pair<std::size_t, std::size_t>;
 
-Link link_of(const ModelOp& op, Gpus gpus) {
-  return {place_of(op.cost.from, gpus), place_of(op.cost.to, gpus)};
+Link link_of(const ModelCost& step, Gpus gpus) {
+  return {place_of(step.from, gpus), place_of(step.to, gpus)};
 }
 
 double nanoseconds_for(double amount, double per_second) {
   return per_second > 0 ? std::max(0.0, amount) / per_second * 1e9 : 0;
 }
 
-/// Who must end before whom: operations and, behind them, the waits of threads.
-class Graph {
- public:
-  Graph(std::span<const ModelOp> ops, std::span<const ModelWait> waits)
-      : ops_(ops),
-        waits_(waits),
-        successors_(ops.size() + waits.size()),
-        blockers_(ops.size() + waits.size()) {
-    std::size_t next_wait = 0;
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-      while (next_wait < waits.size() && waits[next_wait].after < ops[i].sequence) {
-        add_wait(next_wait++);
-      }
-      add_operation(i);
-    }
-    while (next_wait < waits.size()) add_wait(next_wait++);
+/// How much an operation does one after the other: its copies, or all at once.
+std::size_t count_steps(const ModelCost& cost) {
+  return cost.copies.empty() ? 1 : cost.copies.size();
+}
+
+ModelCost step_of(const ModelCost& cost, std::size_t index) {
+  if (cost.copies.empty()) return cost;
+  const CopyCost& copy = cost.copies[index];
+  return {.bytes = copy.bytes, .from = copy.from, .to = copy.to};
+}
+
+std::int64_t step_cost(const ModelCost& step, Device device, Gpus gpus) {
+  const auto bytes = static_cast<double>(step.bytes);
+  if (step.flops <= 0 && step.bytes == 0) return 0;
+  const Link link = link_of(step, gpus);
+  if (link.first != link.second) {
+    const LinkSpeed speed = device::link_speed(gpus, link.first, link.second);
+    return speed.latency.count() + std::llround(nanoseconds_for(bytes, speed.bytes_per_second));
   }
+  const ComputeSpeed speed = compute_speed(place_of(device, gpus), gpus);
+  return speed.launch.count() +
+         std::llround(std::max(nanoseconds_for(step.flops, speed.flops_per_second),
+                               nanoseconds_for(bytes, speed.bytes_per_second)));
+}
 
-  std::size_t size() const { return blockers_.size(); }
-  bool is_free(std::size_t node) const { return blockers_[node] == 0; }
-  /// Calls visit(node) for each that waited for nothing else.
-  template <class Visit>
-  void end(std::size_t node, Visit&& visit) {
-    for (const std::size_t next : successors_[node]) {
-      if (--blockers_[next] == 0) visit(next);
-    }
-  }
-
- private:
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-
-  struct Variable {
-    std::size_t last_write = kNone;
-    std::vector<std::size_t> reads;  ///< since then
-  };
-
-  void add_edge(std::size_t before, std::size_t after) {
-    if (before == kNone) return;
-    successors_[before].push_back(after);
-    ++blockers_[after];
-  }
-
-  void add_operation(std::size_t node) {
-    for (const ModelOp::Access& access : ops_[node].accesses) {
-      Variable& variable = variables_[access.variable];
-      add_edge(variable.last_write, node);
-      if (!access.write) {
-        variable.reads.push_back(node);
-        continue;
-      }
-      for (const std::size_t read : variable.reads) add_edge(read, node);
-      variable = {.last_write = node, .reads = {}};
-    }
-    const auto gate = gates_.find(ops_[node].cost.thread);
-    if (gate != gates_.end()) add_edge(gate->second, node);
-    since_barrier_.push_back(node);
-  }
-
-  void add_wait(std::size_t index) {
-    const ModelWait& wait = waits_[index];
-    const std::size_t node = ops_.size() + index;
-    if (wait.variable == 0) {
-      for (const std::size_t before : std::exchange(since_barrier_, {})) add_edge(before, node);
-      since_barrier_.push_back(node);
-    } else {
-      const Variable& variable = variables_[wait.variable];
-      add_edge(variable.last_write, node);
-      if (wait.reads_too) {
-        for (const std::size_t read : variable.reads) add_edge(read, node);
-      }
-    }
-    const auto [gate, is_first] = gates_.try_emplace(wait.thread, node);
-    if (!is_first) add_edge(std::exchange(gate->second, node), node);
-  }
-
-  const std::span<const ModelOp> ops_;
-  const std::span<const ModelWait> waits_;
-  std::vector<std::vector<std::size_t>> successors_;
-  std::vector<std::size_t> blockers_;
-
-  // While it is built.
-  std::unordered_map<std::uint64_t, Variable> variables_;
-  std::unordered_map<std::uint32_t, std::size_t> gates_;  ///< the last wait of each thread
-  std::vector<std::size_t> since_barrier_;  ///< since the last wait for everything, with it
-};
-
+/// Invariant: once what the thread of an operation had waited for has ended, it is pushed: from
+/// then on all that it waits for and that has not begun is at least as urgent.
 class Schedule {
  public:
   Schedule(std::span<const ModelOp> ops, std::span<const ModelWait> waits, Gpus gpus)
-      : ops_(ops), gpus_(gpus), graph_(ops, waits), costs_(graph_.size()), times_(graph_.size()) {
-    for (std::size_t node = 0; node < ops.size(); ++node)
-      costs_[node] = model_cost(ops[node], gpus);
+      : ops_(ops), gpus_(gpus), graph_(ops, waits), nodes_(graph_.size()) {
+    for (std::size_t node = 0; node < nodes_.size(); ++node) {
+      for (const std::size_t next : graph_.successors(node)) ++nodes_[next].blockers;
+      if (node >= ops.size()) continue;
+      nodes_[node].cost = model_cost(ops[node], gpus);
+      nodes_[node].priority = ops[node].cost.priority;
+    }
   }
 
   std::vector<ModelTime> run() {
-    for (std::size_t node = 0; node < graph_.size(); ++node) {
-      if (graph_.is_free(node)) take(node, 0);
+    for (std::size_t node = 0; node < nodes_.size(); ++node) {
+      if (is_operation(node) && graph_.gate(node) == ModelGraph::kNone) lend_priority(node);
+      if (nodes_[node].blockers == 0) take(node, 0);
     }
     start_queued(0);
-    while (!ends_.empty()) {
-      const std::int64_t now = ends_.top().first;
-      while (!ends_.empty() && ends_.top().first == now) end_next();
+    while (!events_.empty()) {
+      const std::int64_t now = events_.top().first;
+      while (!events_.empty() && events_.top().first == now) next_event();
       start_queued(now);
     }
-    times_.resize(ops_.size());
-    return std::move(times_);
+    std::vector<ModelTime> times;
+    times.reserve(ops_.size());
+    for (std::size_t node = 0; node < ops_.size(); ++node) times.push_back(nodes_[node].time);
+    return times;
   }
 
  private:
+  struct Node {
+    std::size_t blockers = 0;  ///< that have not ended, once for each reason
+    std::int64_t cost = 0;     ///< a wait has none
+    int priority = 0;          ///< its own or what is lent to it
+    std::size_t steps = 0;     ///< that have begun, of one with a lane
+    enum class Phase : std::uint8_t { kWaiting, kReady, kBegun } phase = Phase::kWaiting;
+    ModelTime time;
+  };
   using Event = std::pair<std::int64_t, std::size_t>;
   using QueueName = std::pair<std::size_t, Lane>;
+  /// -priority and node, which is by sequence.
+  using Place = std::pair<std::int64_t, std::size_t>;
 
   struct Queue {
-    /// By -priority, then by node, which is by sequence.
-    std::set<std::pair<std::int64_t, std::size_t>> ready;
+    std::set<Place> ready;
     bool is_busy = false;
   };
 
+  bool is_operation(std::size_t node) const { return node < ops_.size(); }
+
   bool has_lane(std::size_t node) const {
-    if (costs_[node] == 0) return false;
+    if (nodes_[node].cost == 0) return false;
     return ops_[node].lane != Lane::kCompute || place_of(ops_[node].device, gpus_) != gpus_.size();
   }
 
-  QueueName queue_of(std::size_t node) const {
-    return {place_of(ops_[node].device, gpus_), ops_[node].lane};
+  Queue& queue_of(std::size_t node) {
+    return queues_[{place_of(ops_[node].device, gpus_), ops_[node].lane}];
   }
 
-  void begin(std::size_t node, std::int64_t start) {
-    times_[node] = {start, start + costs_[node]};
-    ends_.emplace(times_[node].end, node);
+  Place place_in_queue(std::size_t node) const {
+    return {-std::int64_t{nodes_[node].priority}, node};
+  }
+
+  void begin(std::size_t node, std::int64_t now) {
+    Node& begun = nodes_[node];
+    begun.phase = Node::Phase::kBegun;
+    begun.time.start = now;
+    begun.time.chain += begun.cost;
+    if (has_lane(node)) {
+      begin_step(node, now);
+    } else {
+      events_.emplace(now + begun.cost, node);
+    }
+  }
+
+  void begin_step(std::size_t node, std::int64_t now) {
+    const ModelOp& op = ops_[node];
+    const ModelCost step = step_of(op.cost, nodes_[node].steps);
+    const Link link = link_of(step, gpus_);
+    const bool takes_link = link.first != link.second;
+    const std::int64_t start = takes_link ? std::max(now, link_free_at_[link]) : now;
+    const std::int64_t end = start + step_cost(step, op.device, gpus_);
+    if (takes_link) link_free_at_[link] = end;
+    if (nodes_[node].steps++ == 0) nodes_[node].time.start = start;
+    events_.emplace(end, node);
   }
 
   /// `node` has become ready.
   void take(std::size_t node, std::int64_t now) {
     if (!has_lane(node)) return begin(node, now);
-    queues_[queue_of(node)].ready.emplace(-std::int64_t{ops_[node].priority}, node);
+    nodes_[node].phase = Node::Phase::kReady;
+    queue_of(node).ready.insert(place_in_queue(node));
   }
 
-  void end_next() {
-    const auto [now, node] = ends_.top();
-    ends_.pop();
-    if (has_lane(node)) queues_[queue_of(node)].is_busy = false;
-    graph_.end(node, [this, now = now](std::size_t next) { take(next, now); });
+  /// `node` is pushed.
+  void lend_priority(std::size_t node) {
+    if (ops_[node].cost.is_deletion) return;
+    const int priority = nodes_[node].priority;
+    std::vector<std::size_t> blocked = {node};
+    while (!blocked.empty()) {
+      const std::size_t waiting = blocked.back();
+      blocked.pop_back();
+      for (const std::size_t before : graph_.conflicts(waiting)) {
+        const Node& earlier = nodes_[before];
+        if (earlier.phase == Node::Phase::kBegun || earlier.priority >= priority) continue;
+        raise(before, priority);
+        blocked.push_back(before);
+      }
+    }
+  }
+
+  void raise(std::size_t node, int priority) {
+    const Place before = place_in_queue(node);
+    nodes_[node].priority = priority;
+    if (nodes_[node].phase != Node::Phase::kReady) return;
+    std::set<Place>& ready = queue_of(node).ready;
+    ready.erase(before);
+    ready.insert(place_in_queue(node));
+  }
+
+  /// The next step of an operation has ended, or all of it.
+  void next_event() {
+    const auto [now, node] = events_.top();
+    events_.pop();
+    if (has_lane(node)) {
+      if (nodes_[node].steps < count_steps(ops_[node].cost)) return begin_step(node, now);
+      queue_of(node).is_busy = false;
+    }
+    nodes_[node].time.end = now;
+    for (const std::size_t next : graph_.successors(node)) {
+      Node& waiting = nodes_[next];
+      waiting.time.chain = std::max(waiting.time.chain, nodes_[node].time.chain);
+      if (!is_operation(node) && is_operation(next)) lend_priority(next);
+      if (--waiting.blockers == 0) take(next, now);
+    }
   }
 
   void start_queued(std::int64_t now) {
@@ -195,41 +215,27 @@ class Schedule {
       if (queue.is_busy || queue.ready.empty()) continue;
       const std::size_t node = queue.ready.extract(queue.ready.begin()).value().second;
       queue.is_busy = true;
-      const Link link = link_of(ops_[node], gpus_);
-      if (link.first == link.second) {
-        begin(node, now);
-        continue;
-      }
-      std::int64_t& free_at = link_free_at_[link];
-      begin(node, std::max(now, free_at));
-      free_at = times_[node].end;
+      begin(node, now);
     }
   }
 
   const std::span<const ModelOp> ops_;
   const Gpus gpus_;
-  Graph graph_;
-  std::vector<std::int64_t> costs_;  ///< by node; a wait has none
-  std::vector<ModelTime> times_;
+  const ModelGraph graph_;
+  std::vector<Node> nodes_;
   std::map<QueueName, Queue> queues_;
   std::map<Link, std::int64_t> link_free_at_;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> ends_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 };
 
 }  // namespace
 
 std::int64_t model_cost(const ModelOp& op, std::span<const LogicalGpu> gpus) {
-  const auto bytes = static_cast<double>(op.cost.bytes);
-  if (op.cost.flops <= 0 && op.cost.bytes == 0) return 0;
-  const Link link = link_of(op, gpus);
-  if (link.first != link.second) {
-    const LinkSpeed speed = device::link_speed(gpus, link.first, link.second);
-    return speed.latency.count() + std::llround(nanoseconds_for(bytes, speed.bytes_per_second));
+  std::int64_t cost = 0;
+  for (std::size_t i = 0; i < count_steps(op.cost); ++i) {
+    cost += step_cost(step_of(op.cost, i), op.device, gpus);
   }
-  const ComputeSpeed speed = compute_speed(place_of(op.device, gpus), gpus);
-  return speed.launch.count() +
-         std::llround(std::max(nanoseconds_for(op.cost.flops, speed.flops_per_second),
-                               nanoseconds_for(bytes, speed.bytes_per_second)));
+  return cost;
 }
 
 std::vector<ModelTime> model_times(std::span<const ModelOp> ops, std::vector<ModelWait> waits,

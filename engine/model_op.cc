@@ -1,6 +1,7 @@
 #include "engine/model_op.h"
 
 #include "engine/base/sync.h"
+#include "engine/engine_core.h"
 #include "engine/operation_scope.h"
 #include "engine/var_state.h"
 
@@ -16,10 +17,17 @@ std::uint32_t thread_number() {
 
 }  // namespace
 
-ModelCost ModelCost::of(const PushOptions& options, const EngineCore& engine) {
+ModelCost ModelCost::of(const Submission& submission, const EngineCore& engine) {
+  const PushOptions& options = *submission.options;
   const bool by_operation = OperationScope::of(engine) != nullptr;
-  return {options.flops, options.bytes, options.copies_from, options.copies_to,
-          by_operation ? 0 : thread_number()};
+  return {.flops = options.flops,
+          .bytes = options.bytes,
+          .from = options.copies_from,
+          .to = options.copies_to,
+          .copies = options.copies,
+          .priority = submission.priority,
+          .is_deletion = submission.kind == Submission::Kind::kDelete,
+          .thread = by_operation ? 0 : thread_number()};
 }
 
 ModelWait ModelWait::of(VarState* var, bool reads_too, std::uint64_t last_sequence) {

@@ -10,6 +10,7 @@
 namespace heddle::detail {
 
 class EngineCore;
+struct Submission;
 struct VarState;
 
 /// What the push of an operation says for the model clock.
@@ -18,11 +19,20 @@ struct ModelCost {
   std::uint64_t bytes = 0;
   Device from = {};
   Device to = {};
+  std::vector<CopyCost> copies = {};  ///< empty: `bytes` says what it moves
+  int priority = 0;                   ///< as it was pushed, whatever was lent to it since
+  bool is_deletion = false;           ///< of a variable: lends no priority
   /// Which pushed it; 0: an operation of the same engine did, on whichever thread.
   std::uint32_t thread = 0;
 
   /// Of a push to `engine` by the calling thread.
-  static ModelCost of(const PushOptions& options, const EngineCore& engine);
+  static ModelCost of(const Submission& submission, const EngineCore& engine);
+  /// Of an operation that did not run, in its place.
+  void clear_work() {
+    flops = 0;
+    bytes = 0;
+    copies.clear();
+  }
 };
 
 /// An operation as the model clock sees it.
@@ -35,8 +45,7 @@ struct ModelOp {
   std::uint64_t sequence = 0;
   Device device = {};
   Lane lane = Lane::kCompute;
-  int priority = 0;
-  ModelCost cost = {};  ///< zero if it did not run
+  ModelCost cost = {};
   std::vector<Access> accesses = {};
 };
 

@@ -55,7 +55,7 @@ PlainOperation PlainEngine::adopt(const Submission& submission) {
   operation.options.name = {};
   if (tracing()) {
     operation.pushed_at = now_ns();
-    operation.cost = ModelCost::of(*submission.options, *this);
+    operation.cost = ModelCost::of(submission, *this);
   }
   if (submission.task != nullptr) operation.task = std::move(*submission.task);
   if (submission.async_task != nullptr) operation.async_task = std::move(*submission.async_task);
@@ -189,7 +189,6 @@ void PlainEngine::keep_record(const PlainOperation& operation, Outcome outcome) 
   ModelOp modelled{.sequence = operation.sequence,
                    .device = operation.options.device,
                    .lane = operation.options.lane,
-                   .priority = operation.options.priority,
                    .cost = operation.cost,
                    .accesses = {}};
   const auto add = [&modelled](const std::vector<Var>& vars, bool write) {

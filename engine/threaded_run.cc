@@ -218,7 +218,6 @@ void ThreadedEngine::keep_record(const Operation& op) noexcept try {
   ModelOp modelled{.sequence = op.sequence,
                    .device = op.device,
                    .lane = op.lane(),
-                   .priority = op.priority(),
                    .cost = times.cost,
                    .accesses = {}};
   op.for_each_access([&](const Access& access) {

@@ -31,16 +31,18 @@ std::vector<OpRecord> TraceLog::records() const {
   std::sort(operations.begin(), operations.end(), by_sequence);
   // A program that uses no GPU does not settle which there are.
   const bool has_gpu = std::any_of(operations.begin(), operations.end(), [](const ModelOp& op) {
-    return op.device.is_gpu() || op.cost.from.is_gpu() || op.cost.to.is_gpu();
+    return op.device.is_gpu() || op.cost.from.is_gpu() || op.cost.to.is_gpu() ||
+           !op.cost.copies.empty();
   });
   const std::vector<ModelTime> times =
       model_times(operations, std::move(waits),
                   has_gpu ? device::logical_gpu_table() : std::span<const device::LogicalGpu>());
   for (OpRecord& record : records) {
     const auto found = std::lower_bound(operations.begin(), operations.end(), record, by_sequence);
-    const ModelTime time = times[static_cast<std::size_t>(found - operations.begin())];
+    const ModelTime& time = times[static_cast<std::size_t>(found - operations.begin())];
     record.modelled_start = time.start;
     record.modelled_end = time.end;
+    record.modelled_chain = time.chain;
   }
   return records;
 }

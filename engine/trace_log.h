@@ -25,8 +25,7 @@ class TraceLog {
   /// `modelled` is the same operation; what did not run costs nothing, whatever it says.
   void add(OpRecord record, ModelOp modelled) {
     if (record.outcome == Outcome::kSkipped || record.outcome == Outcome::kCancelled) {
-      modelled.cost.flops = 0;
-      modelled.cost.bytes = 0;
+      modelled.cost.clear_work();
     }
     const std::lock_guard lock(mutex_);
     if (blocks_.empty() || blocks_.back().size() == kBlock) blocks_.emplace_back().reserve(kBlock);

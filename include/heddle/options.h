@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "heddle/cancel.h"
 #include "heddle/device.h"
@@ -51,6 +52,13 @@ struct EngineOptions {
   int compute_window = 64;
 };
 
+/// One of several copies that an operation makes: so many bytes from one device to another.
+struct CopyCost {
+  std::uint64_t bytes = 0;
+  Device from = Device();
+  Device to = Device();
+};
+
 /// One operation's wishes: where it runs, how urgent it is, what it is called.
 struct PushOptions {
   Device device = Device();
@@ -74,6 +82,8 @@ struct PushOptions {
   std::uint64_t bytes = 0;
   Device copies_from = Device();
   Device copies_to = Device();
+  /// If it makes several copies, one after the other: these, in place of the costs above.
+  std::vector<CopyCost> copies = {};
 };
 
 /// Settings of the process: its devices and its default engine.

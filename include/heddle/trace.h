@@ -41,12 +41,16 @@ struct OpRecord {
   ///
   /// A copy takes latency + bytes / bandwidth of its link; other work takes launch + max(flops /
   /// peak, bytes / memory bandwidth) of its device; what has neither flops nor bytes, or runs on a
-  /// real GPU, takes none. Each (device, lane) runs one operation at a time, by priority and age;
-  /// compute operations of the CPU wait for no worker. A push takes no time, but comes after what
-  /// its thread has waited for. What an operation pushes counts as pushed by a thread that never
-  /// waited.
+  /// real GPU, takes none. Each (device, lane) runs one operation at a time, by priority, its own
+  /// or that of what waits for it, and age; compute operations of the CPU wait for no worker. A
+  /// push takes no time, but comes after what its thread has waited for. What an operation pushes
+  /// counts as pushed by a thread that never waited.
   std::int64_t modelled_start = 0;
   std::int64_t modelled_end = 0;
+  /// When it would have ended if nothing had ever waited for a lane or a link, but only for what
+  /// it depends on: the time of the longest chain up to it. No schedule is faster than the longest
+  /// one of all.
+  std::int64_t modelled_chain = 0;
 };
 
 /// `records` with the times of the model clock in place of those of the wall clock, for summarize()

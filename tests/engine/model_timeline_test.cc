@@ -93,6 +93,22 @@ TEST_CASE("the modelled timeline depends on neither the engine, nor its workers,
   CHECK(timeline_of(engine) == expected);
 }
 
+TEST_CASE("what was lent to an operation while the host had not run it does not show") {
+  HEDDLE_FOR_EACH(configuration, every_engine);
+  EngineOptions options = configuration;
+  options.trace = true;
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  engine.push([] {}, {}, {}, compute_on(0, 15.7e6));
+  engine.push([] {}, {}, {x}, compute_on(0, 15.7e6));
+  PushOptions urgent = compute_on(0, 15.7e6);
+  urgent.priority = 1;
+  if (GENERATE(false, true)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  engine.push([] {}, {x}, {}, urgent);
+  engine.wait_for_all();
+  CHECK(timeline_of(engine) == Timeline{{8000, 12000}, {0, 4000}, {4000, 8000}});
+}
+
 TEST_CASE("what an operation pushes does not come after the wait of the thread that runs it") {
   for (int round = 0; round < 30; ++round) {
     Engine engine(EngineOptions{.cpu_workers = 1, .trace = true});
