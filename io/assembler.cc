@@ -28,6 +28,10 @@ std::vector<Device> devices_of(const PipelineOptions& options) {
   return options.devices.empty() ? std::vector<Device>{Device::cpu()} : options.devices;
 }
 
+std::uint64_t bytes_of(const NDArray& array) {
+  return static_cast<std::uint64_t>(array.size()) * dtype_size(array.dtype());
+}
+
 /// (rows, record's dimensions …)
 Shape batch_shape(std::int64_t rows, const Shape& record) {
   std::vector<std::int64_t> dims = {rows};
@@ -86,6 +90,9 @@ std::shared_ptr<Assembly> Assembler::push(const Cursor& cursor, Plan plan) {
   options.priority = kPriority;
   options.name = "io.assemble";
   options.overwrites = true;
+  // Each value is read and written once to decode it, and once by each transform.
+  options.bytes = 2 * (1 + transforms_.size()) *
+                  (bytes_of(assembly->host_data) + bytes_of(assembly->host_label));
   const Var& decoder = decoders_[next_decoder_++ % decoders_.size()];
   Engine::get().push([self = shared_from_this(), assembly] { self->run(*assembly); }, reads,
                      {assembly->host_data.var(), assembly->host_label.var(), decoder}, options);

@@ -25,6 +25,7 @@ std::shared_ptr<const Order> Orders::of(std::int64_t epoch) {
   PushOptions options;
   options.priority = kPriority;
   options.name = "io.shuffle";
+  options.bytes = 2 * sizeof(std::int64_t) * static_cast<std::uint64_t>(records_);  // and swapped
   engine.push(
       [order, records = records_, random = RandomStream(seed_, epoch, kShuffleId)]() mutable {
         order->records.resize(static_cast<std::size_t>(records));

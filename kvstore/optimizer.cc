@@ -16,6 +16,7 @@
 #include "kvstore/transfer.h"
 #include "ndarray/array_access.h"
 #include "ndarray/storage.h"
+#include "ops/invoke.h"
 #include "ops/optimizer.h"
 
 namespace heddle::kvstore {
@@ -107,6 +108,17 @@ std::size_t state_count(const Optimizer& optimizer) {
   return sgd->momentum == 0 ? 0 : 1;
 }
 
+/// One pass over what an Update touches.
+ops::Work work_of(const Optimizer& optimizer, std::span<const NDArray> gradients,
+                  const NDArray& weight, std::size_t copies) {
+  const auto count = static_cast<double>(weight.size());
+  const auto sums = static_cast<double>(gradients.size() - 1);
+  ops::Work work = ops::step_work(rule_of(optimizer), weight);
+  work.flops += sums * count;
+  work.bytes += (gradients.size() - 1 + copies) * bytes_of(weight);
+  return work;
+}
+
 }  // namespace
 
 void check_optimizer(const Optimizer& optimizer) {
@@ -134,6 +146,7 @@ void push_update(const Optimizer& optimizer, UpdateCounter steps, std::vector<ND
   std::vector<Var> reads = vars_of(gradients);
   for (const SpareRange& copy : copies) reads.push_back(copy.block->var());
   const bool brief = are_brief(gradients, weight);
+  const ops::Work work = work_of(optimizer, gradients, weight, copies.size());
   std::vector<Var> mutates = {weight.var()};
   for (const NDArray& array : state) mutates.push_back(array.var());
   detail::push_reserving(
@@ -146,7 +159,9 @@ void push_update(const Optimizer& optimizer, UpdateCounter steps, std::vector<ND
        .lane = sum_lane(weight.device()),
        .priority = priority,
        .name = kName,
-       .brief = brief});
+       .brief = brief,
+       .flops = work.flops,
+       .bytes = work.bytes});
 }
 
 }  // namespace heddle::kvstore

@@ -21,8 +21,12 @@ std::vector<Var> vars_of(std::span<const NDArray> arrays) {
   return vars;
 }
 
+std::size_t bytes_of(const NDArray& array) {
+  return static_cast<std::size_t>(array.size()) * dtype_size(array.dtype());
+}
+
 bool are_brief(std::span<const NDArray> inputs, const NDArray& to) {
-  const std::size_t bytes = static_cast<std::size_t>(to.size()) * dtype_size(to.dtype());
+  const std::size_t bytes = bytes_of(to);
   return std::all_of(inputs.begin(), inputs.end(), [&](const NDArray& input) {
     return detail::is_brief(input.device(), to.device(), bytes);
   });
@@ -35,15 +39,18 @@ void push_transfer(const NDArray& from, const NDArray& to, int priority) {
 }
 
 void push_join(std::span<const NDArray> parts, const NDArray& to, int priority) {
-  const Device first = parts.front().device();
-  const Device device = to.device().is_gpu() ? to.device() : first;
+  const Device device = to.device().is_gpu() ? to.device() : parts.front().device();
+  std::vector<CopyCost> copies;
+  copies.reserve(parts.size());
+  for (const NDArray& part : parts) {
+    copies.push_back(detail::copy_cost(part.device(), to.device(), bytes_of(part)));
+  }
   Engine::get().push(
       [from = std::vector<NDArray>(parts.begin(), parts.end()), to] {
         device::Backend& backend = device::backend_of(to.device());
         auto* next = static_cast<std::byte*>(ArrayAccess::address(to));
         for (const NDArray& part : from) {
-          const std::size_t bytes =
-              static_cast<std::size_t>(part.size()) * dtype_size(part.dtype());
+          const std::size_t bytes = bytes_of(part);
           backend.copy(next, to.device(), ArrayAccess::const_address(part), part.device(), bytes);
           next += bytes;
         }
@@ -55,9 +62,7 @@ void push_join(std::span<const NDArray> parts, const NDArray& to, int priority) 
        .name = "kvstore.join",
        .overwrites = ArrayAccess::covers_block(to),
        .brief = are_brief(parts, to),
-       .bytes = static_cast<std::uint64_t>(to.size()) * dtype_size(to.dtype()),
-       .copies_from = first,
-       .copies_to = to.device()});
+       .copies = std::move(copies)});
 }
 
 void push_exchange(std::span<const NDArray> parts, std::shared_ptr<detail::Storage> block,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <vector>
@@ -18,6 +19,9 @@ namespace heddle::kvstore {
 
 /// The variables of the arrays, in order.
 std::vector<Var> vars_of(std::span<const NDArray> arrays);
+
+/// Of its elements.
+std::size_t bytes_of(const NDArray& array);
 
 /// True if work on `to` that reads the inputs is brief: see PushOptions.
 bool are_brief(std::span<const NDArray> inputs, const NDArray& to);

@@ -41,6 +41,11 @@ bool is_brief(Device from, Device to, std::size_t bytes) {
   return bytes <= kLongest && device::backend_of(to).reads(from);
 }
 
+CopyCost copy_cost(Device from, Device to, std::size_t bytes) {
+  const bool in_one_memory = from == to || (!from.is_gpu() && !to.is_gpu());
+  return {.bytes = in_one_memory ? 2 * bytes : bytes, .from = from, .to = to};
+}
+
 void copy(const NDArray& from, const NDArray& to, int priority, std::optional<Lane> lane) {
   const std::size_t bytes = static_cast<std::size_t>(to.size()) * dtype_size(to.dtype());
   const Place source(from);
@@ -66,7 +71,7 @@ void copy(const NDArray& from, const NDArray& to, int priority, std::optional<La
        .name = "copy",
        .overwrites = ArrayAccess::covers_block(to),
        .brief = is_brief(from.device(), to.device(), bytes),
-       .bytes = from.device() == to.device() ? 2 * bytes : bytes,  // read and written
+       .bytes = copy_cost(from.device(), to.device(), bytes).bytes,
        .copies_from = from.device(),
        .copies_to = to.device()});
 }

@@ -5,6 +5,7 @@
 
 #include "heddle/device.h"
 #include "heddle/ndarray.h"
+#include "heddle/options.h"
 #include "heddle/trace.h"
 
 namespace heddle::detail {
@@ -22,6 +23,9 @@ CopyRoute copy_route(Device from, Device to);
 /// True for work on `bytes` of elements of `from` on `to` that is done sooner than a sleeping
 /// thread wakes up, or not much later: see PushOptions::brief.
 bool is_brief(Device from, Device to, std::size_t bytes);
+
+/// What a copy of `bytes` costs on the model clock: within one memory they are read and written.
+CopyCost copy_cost(Device from, Device to, std::size_t bytes);
 
 /// Pushes the copy of all elements of `from` to `to`, which has as many of the same type; shapes
 /// may differ. The result is right where the two overlap, and nothing is pushed where they are the

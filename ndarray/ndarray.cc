@@ -57,7 +57,8 @@ NDArray NDArray::from_bytes(std::span<const std::byte> bytes, Shape shape, Devic
         [array, kept] {
           if (!kept->empty()) std::memcpy(array.storage_->open(), kept->data(), kept->size());
         },
-        {}, {array.var()}, {.device = device, .name = "from", .overwrites = true});
+        {}, {array.var()},
+        {.device = device, .name = "from", .overwrites = true, .bytes = 2 * bytes.size()});
   } else if (array.storage_->host_accessible()) {
     // Nobody else has the array yet, so it may be written here; the operation makes it a write.
     if (!bytes.empty()) std::memcpy(array.storage_->open(), bytes.data(), bytes.size());

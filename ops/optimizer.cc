@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "heddle/ops.h"
@@ -115,6 +116,16 @@ StepKernel step_kernel(std::string_view op, StepRule rule, Device device, DType 
   return kernel_for_device(op, device, cpu, [&] { return cuda::step_kernel(rule, dtype); });
 }
 
+Work step_work(StepRule rule, const NDArray& weight) {
+  // As the formulas count, with the square root as one; gradient, weight and state are read, and
+  // all but the gradient are written.
+  const auto [flops, arrays] = rule == StepRule::kSgd        ? std::pair(4.0, 3U)
+                               : rule == StepRule::kMomentum ? std::pair(6.0, 5U)
+                                                             : std::pair(17.0, 7U);
+  const Work once = work_on({&weight}, 0);
+  return {.flops = flops * static_cast<double>(weight.size()), .bytes = arrays * once.bytes};
+}
+
 StepOptions adam_step(double lr, double beta1, double beta2, double eps, double wd,
                       std::int64_t step) {
   const auto steps = static_cast<double>(step);
@@ -140,12 +151,8 @@ void push_step(const char* op, ops::StepRule rule, const ops::StepOptions& optio
   std::vector<Var> mutates = {w.var()};
   if (first) mutates.push_back(first.var());
   if (second) mutates.push_back(second.var());
-  ops::Work work = ops::work_on({&w, &g, &w}, 2 * static_cast<double>(w.size()));
-  for (const NDArray& state : {first, second}) {
-    if (state) work.bytes += ops::work_on({&state, &state}, 0).bytes;
-  }
   ops::launch_in_place(
-      op, w.device(), {g.var()}, mutates, work,
+      op, w.device(), {g.var()}, mutates, ops::step_work(rule, w),
       [kernel = ops::step_kernel(op, rule, w.device(), w.dtype()), w, g, first, second, options] {
         const auto* const gradient = static_cast<const std::byte*>(ops::const_address(g));
         kernel({.gradients = std::span(&gradient, 1),

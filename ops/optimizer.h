@@ -8,11 +8,14 @@
 
 #include "heddle/device.h"
 #include "heddle/dtype.h"
+#include "heddle/ndarray.h"
 
 // The kernels of sgd_update, sgd_mom_update and adam_update, for others that update a weight inside
 // an operation of their own.
 
 namespace heddle::ops {
+
+struct Work;  // invoke.h
 
 enum class StepRule { kSgd, kMomentum, kAdam };
 
@@ -46,6 +49,9 @@ struct StepArrays {
 /// Runs on the calling thread, in one pass over the memory, or is enqueued on the operation's
 /// stream.
 using StepKernel = void (*)(const StepArrays& arrays, const StepOptions& options);
+
+/// What a step of `weight` costs with one gradient and no copies.
+Work step_work(StepRule rule, const NDArray& weight);
 
 /// The kernel for arrays on `device`. Types other than float32 and float64 are
 /// std::invalid_argument in the name of `op`.

@@ -1,5 +1,6 @@
 #include "heddle/random.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <map>
@@ -74,25 +75,51 @@ Generators& generators() {
   return *instance;
 }
 
+/// Operations for a random number: a quarter of a block of Philox, ten rounds of about ten, and
+/// what makes a sample of a word.
+constexpr double kOpsPerDraw = 30;
+
+/// What it costs to write a sample to each element.
+Work drawing(const NDArray& out) {
+  return work_on({&out}, kOpsPerDraw * static_cast<double>(out.size()));
+}
+
+/// What it costs to draw n keys of two words, and to sort them.
+Work permuting(std::int64_t n) {
+  const auto count = static_cast<double>(n);
+  const double comparisons = count * std::log2(std::max(count, 1.0));
+  return {.flops = 2 * kOpsPerDraw * count + comparisons,
+          .bytes = 2 * sizeof(std::uint64_t) * 2 * static_cast<std::uint64_t>(n)};
+}
+
 /// Pushes kernel(start) with the start of the blocks for n elements.
 template <class Kernel>
 void launch_draw(std::string_view op, Device device, std::int64_t n, const NDArray& out,
-                 bool overwrites, Kernel kernel) {
+                 bool overwrites, const Work& work, Kernel kernel) {
   detail::push_reserving(
       Engine::get(),
       [device, n] { return std::bit_cast<detail::Reserved>(generators().reserve(device, n)); },
       [kernel = std::move(kernel)](const detail::Reserved& reserved) {
         kernel(std::bit_cast<PhiloxPosition>(reserved));
       },
-      {}, {out.var()}, {.device = device, .name = op, .overwrites = overwrites});
+      {}, {out.var()},
+      {.device = device,
+       .name = op,
+       .overwrites = overwrites,
+       .flops = work.flops,
+       .bytes = work.bytes});
 }
 
 /// A new array, and kernel(start, pointer to its elements, their number) pushed to fill it.
 template <class T, class Kernel>
-NDArray draw(std::string_view op, Shape shape, Device device, Kernel kernel) {
+NDArray draw(std::string_view op, Shape shape, Device device, Kernel kernel,
+             const Work& besides = {}) {
   NDArray out = make_output(std::move(shape), device, dtype_of<T>);
+  Work work = drawing(out);
+  work.flops += besides.flops;
+  work.bytes += besides.bytes;
   launch_draw(
-      op, device, out.size(), out, /*overwrites=*/true,
+      op, device, out.size(), out, /*overwrites=*/true, work,
       [kernel, out](const PhiloxPosition& start) { kernel(start, out.data<T>(), out.size()); });
   return out;
 }
@@ -181,7 +208,8 @@ NDArray randint(std::int64_t low, std::int64_t high, Shape shape, Device device)
 NDArray permutation(std::int64_t n, Device device) {
   if (n < 0) ops::refuse("permutation", "n " + std::to_string(n) + ": expected 0 or more");
   ops::expect_cpu_kernels("permutation", device);
-  return ops::draw<std::int64_t>("permutation", Shape{n}, device, ops::draw_permutation);
+  return ops::draw<std::int64_t>("permutation", Shape{n}, device, ops::draw_permutation,
+                                 ops::permuting(n));
 }
 
 void shuffle(const NDArray& x) {
@@ -195,7 +223,9 @@ void shuffle(const NDArray& x) {
     ops::permute_rows(static_cast<std::byte*>(ops::address(x)),
                       rows == 0 ? 0 : bytes / static_cast<std::size_t>(rows), order.data(), rows);
   };
-  ops::launch_draw("shuffle", x.device(), rows, x, /*overwrites=*/false, permute);
+  ops::Work work = ops::permuting(rows);
+  work.bytes += ops::work_on({&x, &x}, 0).bytes;
+  ops::launch_draw("shuffle", x.device(), rows, x, /*overwrites=*/false, work, permute);
 }
 
 }  // namespace random
