@@ -25,11 +25,16 @@ std::vector<Step> modelled_timeline(std::span<const heddle::OpRecord> records);
 struct Overlap {
   double wall = 0;        ///< seconds that the run took
   double efficiency = 0;  ///< what the busiest lane of a GPU took, by `wall`
+  /// The same, or what the longest chain of operations that wait for each other takes if that is
+  /// more: no schedule comes to more than 1. Known on the model clock only.
+  double of_bound = 0;
 };
 
-/// By the times in `records`, of a run that took so many seconds.
+/// On the wall clock, of a run that took so many seconds.
 Overlap overlap_of(std::span<const heddle::OpRecord> records, double wall);
-/// Of a run from the first start in `records` to the last end. Nothing without a GPU's work.
-Overlap overlap_of(std::span<const heddle::OpRecord> records);
+/// On the model clock, from the first start of a GPU's work to the last end, of a run that began
+/// when all of `before` had ended. Nothing without a GPU's work.
+Overlap modelled_overlap(std::span<const heddle::OpRecord> before,
+                         std::span<const heddle::OpRecord> records);
 
 }  // namespace bench::overlap
