@@ -18,6 +18,7 @@ namespace heddle::detail {
 namespace {
 
 using device::ComputeSpeed;
+using device::LinkEnds;
 using device::LinkSpeed;
 using device::LogicalGpu;
 using Gpus = std::span<const LogicalGpu>;
@@ -35,11 +36,9 @@ ComputeSpeed compute_speed(std::size_t place, Gpus gpus) {
   return sim != nullptr ? sim->compute : ComputeSpeed{};
 }
 
-/// The places that a copy joins: from, to. Equal ones for what is no copy.
-using Link = std::pair<std::size_t, std::size_t>;
-
-Link link_of(const ModelCost& step, Gpus gpus) {
-  return {place_of(step.from, gpus), place_of(step.to, gpus)};
+/// Its ends are equal for what is no copy.
+LinkEnds link_of(const ModelCost& step, Gpus gpus) {
+  return device::link_between(gpus, place_of(step.from, gpus), place_of(step.to, gpus));
 }
 
 double nanoseconds_for(double amount, double per_second) {
@@ -60,7 +59,7 @@ ModelCost step_of(const ModelCost& cost, std::size_t index) {
 std::int64_t step_cost(const ModelCost& step, Device device, Gpus gpus) {
   const auto bytes = static_cast<double>(step.bytes);
   if (step.flops <= 0 && step.bytes == 0) return 0;
-  const Link link = link_of(step, gpus);
+  const LinkEnds link = link_of(step, gpus);
   if (link.first != link.second) {
     const LinkSpeed speed = device::link_speed(gpus, link.first, link.second);
     return speed.latency.count() + std::llround(nanoseconds_for(bytes, speed.bytes_per_second));
@@ -151,7 +150,7 @@ class Schedule {
   void begin_step(std::size_t node, std::int64_t now) {
     const ModelOp& op = ops_[node];
     const ModelCost step = step_of(op.cost, nodes_[node].steps);
-    const Link link = link_of(step, gpus_);
+    const LinkEnds link = link_of(step, gpus_);
     const bool takes_link = link.first != link.second;
     const std::int64_t start = takes_link ? std::max(now, link_free_at_[link]) : now;
     const std::int64_t end = start + step_cost(step, op.device, gpus_);
@@ -224,7 +223,7 @@ class Schedule {
   const ModelGraph graph_;
   std::vector<Node> nodes_;
   std::map<QueueName, Queue> queues_;
-  std::map<Link, std::int64_t> link_free_at_;
+  std::map<LinkEnds, std::int64_t> link_free_at_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 };
 

@@ -85,7 +85,9 @@ class Parser {
     if (!machine.links.empty()) spec.first = gpus.size();
     std::set<std::string_view> given;
     if (has_options) given = parse_options(rest, spec);
+    const std::size_t first = gpus.size();
     for (std::size_t i = 0; i < static_cast<std::size_t>(*count); ++i) {
+      if (!machine.ports.empty()) spec.port = first + machine.ports[i];
       if (!given.contains("peer"))
         spec.peers = machine.links_of(i, static_cast<std::size_t>(*count));
       if (given.contains("latency")) {

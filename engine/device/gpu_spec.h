@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -31,6 +32,8 @@ struct SimSpec {
   /// To the GPUs of its machine instead: to logical GPU first + i, link i. Empty: there are none.
   std::vector<LinkSpeed> peers = {};
   std::size_t first = 0;
+  /// The logical GPU whose links to and from the host are this one's, too; none: they are its own.
+  std::optional<std::size_t> port = {};
   std::size_t memory = std::size_t{8} << 30U;
   SimFaultSpec faults = {};
   friend bool operator==(const SimSpec&, const SimSpec&) = default;

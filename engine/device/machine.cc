@@ -4,10 +4,13 @@
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "engine/base/parse.h"
 #include "engine/device/quantity.h"
 
 namespace heddle::device {
@@ -74,6 +77,9 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
+/// More than any machine has: the largest number that is one.
+constexpr int kMaxGpu = 9999;
+
 class Parser {
  public:
   explicit Parser(const std::string& name) : name_(name) {}
@@ -98,6 +104,7 @@ class Parser {
     const std::string_view key = take_word(line);
     if (key.empty()) return;
     if (key == "gpu") return parse_row(line);
+    if (key == "switch") return parse_switch(line);
     const std::string_view value = take_word(line);
     if (!take_word(line).empty()) fail("\"" + std::string(key) + "\" takes one value");
     if (key == "host") {
@@ -111,7 +118,8 @@ class Parser {
     } else if (key == "launch") {
       machine_.compute.launch = to_time(expect(key, value, parse_time(value), "3us"));
     } else {
-      fail("\"" + std::string(key) + "\" is not one of host, latency, flops, hbm, launch, gpu");
+      fail("\"" + std::string(key) +
+           "\" is not one of host, latency, flops, hbm, launch, switch, gpu");
     }
   }
 
@@ -138,12 +146,42 @@ class Parser {
     rows_.push_back(std::move(row));
   }
 
+  void parse_switch(std::string_view line) {
+    std::vector<std::size_t> gpus;
+    for (std::string_view word = take_word(line); !word.empty(); word = take_word(line)) {
+      const std::optional<int> gpu = base::parse_integer(word, 0, kMaxGpu);
+      if (!gpu) fail("\"switch " + std::string(word) + "\": expected the number of a GPU, from 0");
+      gpus.push_back(static_cast<std::size_t>(*gpu));
+    }
+    if (gpus.empty()) fail("\"switch\" takes the numbers of the GPUs behind it");
+    const std::size_t first = *std::min_element(gpus.begin(), gpus.end());
+    for (const std::size_t gpu : gpus) {
+      if (!port_of_.emplace(gpu, first).second) {
+        fail("GPU " + std::to_string(gpu) + " is behind a switch already");
+      }
+    }
+  }
+
+  /// With all GPUs known.
+  std::vector<std::size_t> join_ports() const {
+    if (port_of_.empty()) return {};
+    if (const std::size_t last = port_of_.rbegin()->first; last >= rows_.size()) {
+      fail("GPU " + std::to_string(last) + " is behind a switch: there are " +
+           std::to_string(rows_.size()) + " GPUs");
+    }
+    std::vector<std::size_t> ports(rows_.size());
+    std::iota(ports.begin(), ports.end(), std::size_t{0});
+    for (const auto& [gpu, first] : port_of_) ports[gpu] = first;
+    return ports;
+  }
+
   static std::string link(std::size_t from, std::size_t to) {
     return std::to_string(from) + " to " + std::to_string(to);
   }
 
   Machine join() {
     machine_.gpus = rows_.size();
+    machine_.ports = join_ports();
     machine_.host.latency = machine_.peer.latency = latency_;
     machine_.peer.bytes_per_second = machine_.host.bytes_per_second;
     for (std::size_t from = 0; from < rows_.size(); ++from) {
@@ -167,6 +205,7 @@ class Parser {
   std::size_t line_ = 0;
   nanoseconds latency_{0};
   std::vector<std::vector<double>> rows_;
+  std::map<std::size_t, std::size_t> port_of_;  // of each GPU behind a switch: the first there
   Machine machine_;
 };
 
@@ -187,8 +226,12 @@ Machine machine_preset(std::string_view name) {
                     .peer = {preset.peer * 1e9, preset.latency},
                     .compute = {preset.teraflops * 1e12, preset.memory * 1e9, kLaunch},
                     .gpus = preset.gpus,
-                    .links = {}};
-    if (name == "p3.16xlarge") machine.links = cube_mesh(machine.peer);
+                    .links = {},
+                    .ports = {}};
+    if (name == "p3.16xlarge") {
+      machine.links = cube_mesh(machine.peer);
+      machine.ports = {0, 0, 2, 2, 4, 4, 6, 6};
+    }
     return machine;
   }
   throw std::invalid_argument("\"" + std::string(name) +

@@ -24,13 +24,17 @@ struct ComputeSpeed {
 };
 
 /// A machine that simulated GPUs pretend to be part of. Its GPUs are equal, its links are not: each
-/// ordered pair of GPUs has one of its own, and so has each GPU to and from the host.
+/// ordered pair of GPUs has one of its own, and so has each GPU to and from the host unless it
+/// shares them with others behind a switch.
 struct Machine {
   LinkSpeed host;  ///< between the host and a GPU, each way
   LinkSpeed peer;  ///< between two GPUs of which `links` says nothing
   ComputeSpeed compute;
   std::size_t gpus = 0;          ///< how many it has; 0: any number, and `links` is empty
   std::vector<LinkSpeed> links;  ///< from GPU a to GPU b: element a * gpus + b; or empty
+  /// Of each GPU: the first one behind its switch, whose links to and from the host are those of
+  /// all behind it; without a switch itself. Or empty: no GPUs share.
+  std::vector<std::size_t> ports;
 
   /// The links from GPU `from` to the first `count` GPUs; empty if `links` is.
   std::vector<LinkSpeed> links_of(std::size_t from, std::size_t count) const;
@@ -47,6 +51,7 @@ Machine machine_preset(std::string_view name);
 ///   flops RATE       of each GPU
 ///   hbm SPEED        of each GPU's own memory
 ///   launch TIME      of each operation that computes on a GPU
+///   switch GPU GPU … GPUs, by number, that share one link to the host and one from it
 ///   gpu LINK LINK …  one line per GPU, in their order: a SPEED to each GPU, "-" to itself
 ///
 /// Units as in HEDDLE_GPUS. What is not said costs no time. Throws std::invalid_argument, one line

@@ -55,9 +55,24 @@ LinkSpeed link_speed(std::span<const LogicalGpu> gpus, std::size_t from, std::si
   return peer_speed(sim_spec(gpus[from]), sim_spec(gpus[to]), to);
 }
 
+LinkEnds link_between(std::span<const LogicalGpu> gpus, std::size_t from, std::size_t to) {
+  const std::size_t host = gpus.size();
+  const auto port = [&](std::size_t gpu) { return sim_spec(gpus[gpu]).port.value_or(gpu); };
+  if (from == to) return {from, to};
+  if (from == host) return {host, port(to)};
+  if (to == host) return {port(from), host};
+  return {from, to};
+}
+
 SimLinks::SimLinks(std::span<const LogicalGpu> gpus) : width_(gpus.size() + 1) {
   for (std::size_t from = 0; from < width_; ++from) {
     for (std::size_t to = 0; to < width_; ++to) links_.emplace_back(link_speed(gpus, from, to));
+  }
+  for (std::size_t from = 0; from < width_; ++from) {
+    for (std::size_t to = 0; to < width_; ++to) {
+      const auto [first, last] = link_between(gpus, from, to);
+      between_.push_back(&links_[first * width_ + last]);
+    }
   }
 }
 
@@ -66,7 +81,7 @@ SimLink* SimLinks::between(Device from, Device to) {
     return device.is_gpu() ? static_cast<std::size_t>(device.id()) : width_ - 1;
   };
   if (place(from) == place(to)) return nullptr;
-  return &links_[place(from) * width_ + place(to)];
+  return between_[place(from) * width_ + place(to)];
 }
 
 }  // namespace heddle::device

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <deque>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "heddle/device.h"
 
@@ -40,6 +42,13 @@ class SimLink {
 /// latency count. Within a place, and to what is not simulated, there is no limit.
 LinkSpeed link_speed(std::span<const LogicalGpu> gpus, std::size_t from, std::size_t to);
 
+/// From where to where a link goes, as link_speed() numbers places.
+using LinkEnds = std::pair<std::size_t, std::size_t>;
+
+/// The link that copies between two places take: their own, but GPUs that share a port of the host
+/// take the links of that one.
+LinkEnds link_between(std::span<const LogicalGpu> gpus, std::size_t from, std::size_t to);
+
 /// Every link between the host and simulated GPUs and among these, each direction apart.
 ///
 /// Thread safety: every member may be called from any thread.
@@ -52,8 +61,9 @@ class SimLinks {
   SimLink* between(Device from, Device to);
 
  private:
-  std::size_t width_;          // the GPUs and, last, the host
-  std::deque<SimLink> links_;  // row: from, column: to
+  std::size_t width_;  // the GPUs and, last, the host
+  std::deque<SimLink> links_;
+  std::vector<SimLink*> between_;  // row: from, column: to
 };
 
 }  // namespace heddle::device

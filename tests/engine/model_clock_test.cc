@@ -29,6 +29,8 @@ std::vector<device::LogicalGpu> two_gpus() {
 /// Builds programs; variables are numbers from 1 on.
 class Program {
  public:
+  explicit Program(std::vector<device::LogicalGpu> gpus = two_gpus()) : gpus_(std::move(gpus)) {}
+
   using Variables = std::initializer_list<std::uint64_t>;
 
   std::uint64_t copy(Device from, Device to, std::uint64_t bytes, Variables reads,
@@ -52,7 +54,7 @@ class Program {
 
   Timeline times() const {
     Timeline times;
-    for (const ModelTime& time : model_times(ops_, waits_, two_gpus())) {
+    for (const ModelTime& time : model_times(ops_, waits_, gpus_)) {
       times.emplace_back(time.start, time.end);
     }
     return times;
@@ -60,7 +62,7 @@ class Program {
   /// The time of the longest chain.
   std::int64_t chain() const {
     std::int64_t longest = 0;
-    for (const ModelTime& time : model_times(ops_, waits_, two_gpus())) {
+    for (const ModelTime& time : model_times(ops_, waits_, gpus_)) {
       longest = std::max(longest, time.chain);
     }
     return longest;
@@ -75,6 +77,7 @@ class Program {
 
   std::vector<ModelOp> ops_;
   std::vector<ModelWait> waits_;
+  std::vector<device::LogicalGpu> gpus_;
 };
 
 const Device kHost = Device::cpu();
@@ -182,6 +185,18 @@ TEST_CASE("copies of two lanes share their link") {
   program.last().lane = Lane::kComm;
   program.copy(kHost, gpu(1), 900, {}, {3});
   CHECK(program.times() == Timeline{{0, 1000}, {1000, 2000}, {0, 1000}});
+}
+
+TEST_CASE("copies to GPUs behind one switch take turns, each way") {
+  std::vector<device::LogicalGpu> gpus = two_gpus();
+  for (device::LogicalGpu& gpu : gpus) std::get<device::SimSpec>(gpu).port = 0;
+  Program program(gpus);
+  program.copy(kHost, gpu(0), 900, {}, {1});
+  program.copy(kHost, gpu(1), 900, {}, {2});
+  program.copy(gpu(1), kHost, 900, {}, {3});
+  program.copy(gpu(0), gpu(1), 2000, {}, {4});
+  program.last().lane = Lane::kComm;
+  CHECK(program.times() == Timeline{{0, 1000}, {1000, 2000}, {0, 1000}, {0, 1000}});
 }
 
 TEST_CASE("operations of the CPU wait for no worker") {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -80,6 +81,14 @@ TEST_CASE("a topology file says speeds, latency and the link of each pair") {
   CHECK(machine.links_of(1, 2)[0].latency == microseconds(5));
 }
 
+TEST_CASE("GPUs behind a switch share the links of the first of them") {
+  const std::string table = "\ngpu - 1GB/s 1GB/s\ngpu 1GB/s - 1GB/s\ngpu 1GB/s 1GB/s -";
+  const Machine machine = parse_machine("file", "switch 2 1" + table);
+  CHECK(machine.ports == std::vector<std::size_t>{0, 1, 1});
+  CHECK(parse_machine("file", table).ports.empty());
+  CHECK(machine_preset("p3.16xlarge").ports == std::vector<std::size_t>{0, 0, 2, 2, 4, 4, 6, 6});
+}
+
 TEST_CASE("links that do not make a symmetric table of speeds are one line that names the link") {
   const auto [text, expected] = GENERATE(table<std::string, std::string>({
       {"", "one per GPU"},
@@ -96,6 +105,10 @@ TEST_CASE("links that do not make a symmetric table of speeds are one line that 
       {"host fast\ngpu -", "11.5GB/s"},
       {"host\ngpu -", "11.5GB/s"},
       {"host 1GB/s 2GB/s\ngpu -", "takes one value"},
+      {"switch\ngpu -", "takes the numbers of the GPUs"},
+      {"switch x\ngpu -", "\"switch x\": expected the number of a GPU"},
+      {"switch 0 0\ngpu -", "GPU 0 is behind a switch already"},
+      {"switch 0 1\ngpu -", "GPU 1 is behind a switch: there are 1 GPUs"},
       {"speed 1GB/s\ngpu -", "file:1: \"speed\" is not one of host, latency"},
   }));
   CHECK_THAT(parse_error(text), Contains("file:") && Contains(expected) && !Contains("\n"));

@@ -54,6 +54,21 @@ TEST_CASE("an idle link starts a copy when it arrives") {
   CHECK(link.occupy(start + milliseconds(5), kMegabyte) - start == milliseconds(6));
 }
 
+TEST_CASE("GPUs that share a port of the host have the same links to it and from it") {
+  SimSpec spec;
+  std::vector<LogicalGpu> gpus = {spec};
+  spec.port = 1;
+  gpus.insert(gpus.end(), {spec, spec});
+  SimLinks links(gpus);
+  const Device host = Device::cpu();
+  CHECK(links.between(host, Device::gpu(1)) == links.between(host, Device::gpu(2)));
+  CHECK(links.between(Device::gpu(1), host) == links.between(Device::gpu(2), host));
+  CHECK(links.between(host, Device::gpu(0)) != links.between(host, Device::gpu(1)));
+  CHECK(links.between(host, Device::gpu(1)) != links.between(Device::gpu(1), host));
+  CHECK(links.between(Device::gpu(0), Device::gpu(1)) !=
+        links.between(Device::gpu(0), Device::gpu(2)));
+}
+
 TEST_CASE("every direction between two places is a link of its own") {
   SimSpec spec;
   spec.host_to_device = {1e9, nanoseconds(0)};
