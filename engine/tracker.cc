@@ -41,21 +41,35 @@ void for_each_behind(const Access& access, Visit&& visit) {
   if (access.next_write != nullptr) visit(access.next_write->operation());
 }
 
+/// What makes it more work to give an operation its place.
+constexpr std::uint16_t kSpecial = Operation::kManyAccesses | Operation::kFollowsIssued;
+
 /// An operation that gets its place behind others, access by access. Its flags and priority are
-/// copied, as they would be read again for each.
+/// copied, as they would be read again for each; `plain` is one without kSpecial.
+template <bool plain>
 class Placing {
  public:
   explicit Placing(Operation& op)
       : op_(op),
         priority_(op.priority()),
-        is_far_(op.is(Operation::kManyAccesses)),
-        follows_issued_(op.is(Operation::kFollowsIssued)),
+        is_far_(!plain && op.is(Operation::kManyAccesses)),
+        follows_issued_(!plain && op.is(Operation::kFollowsIssued)),
         how_(op.kind() == Submission::Kind::kUse && op.use.run->is_alone() ? Awaited::kByNext
                                                                            : Awaited::kYes),
         next_(is_far_ ? op.extras->accesses.get() : op.inline_accesses.data()) {
     if (follows_issued_) op.extras->waits_on_host = false;
   }
 
+  /// Mutated variables first: one that is also read counts as mutated.
+  Tracker::Held place(VarList reads, VarList mutates) {
+    for (std::size_t i = 0; i < mutates.size(); ++i) add_write(*mutates[i]);
+    for (std::size_t i = 0; i < reads.size(); ++i) add_read(*reads[i]);
+    return finish();
+  }
+  /// True if it waits for an operation of lower priority.
+  bool outranks() const { return outranks_; }
+
+ private:
   void add_read(VarState& var) {
     if (!is_first_use(var)) return;
     append(var, /*write=*/false);
@@ -78,18 +92,14 @@ class Placing {
     if (blockers_ == 0) return Tracker::Held::kNot;
     return has_marked_ ? Tracker::Held::kByOthers : Tracker::Held::kByAwaited;
   }
-  /// True if it waits for an operation of lower priority.
-  bool outranks() const { return outranks_; }
-
- private:
   bool is_first_use(VarState& var) const {
     return std::exchange(var.last_push, op_.sequence) != op_.sequence;
   }
   Access& append(VarState& var, bool write) {
     Access& access = *next_;
-    next_ = is_far_ ? static_cast<FarAccess*>(next_) + 1 : next_ + 1;
+    next_ = !plain && is_far_ ? static_cast<FarAccess*>(next_) + 1 : next_ + 1;
     ++count_;
-    access.init(var, var.newest, write, is_far_);
+    access.init(var, var.newest, write, !plain && is_far_);
     if (var.newest == nullptr) {
       retain(&var);
       var.oldest = &access;
@@ -101,7 +111,7 @@ class Placing {
   }
   void block(Access& access) {
     Operation& earlier = access.operation();
-    if (follows_issued_) {
+    if (!plain && follows_issued_) {
       if (earlier.is_issued()) return;
       // Another lane's may wait itself; what is asynchronous never counts as issued.
       const bool may_take_long = !earlier.is(Operation::kFollowsIssued) ||
@@ -110,9 +120,12 @@ class Placing {
       if (may_take_long) op_.extras->waits_on_host = true;
     }
     ++blockers_;
-    const bool outranks = priority_ > earlier.priority();
-    outranks_ |= outranks;
-    has_marked_ |= mark_awaited(earlier, outranks ? Awaited::kUrgently : how_);
+    if (priority_ > earlier.priority()) {
+      outranks_ = true;
+      has_marked_ |= mark_awaited(earlier, Awaited::kUrgently);
+    } else {
+      has_marked_ |= mark_awaited(earlier, how_);
+    }
   }
 
   Operation& op_;
@@ -178,15 +191,18 @@ void merge_token(std::vector<device::Token>& tokens, const Access& access) {
 
 }  // namespace
 
-Tracker::Held Tracker::push(Operation& op, VarList reads, VarList mutates) {
-  Placing placing(op);
-  // Mutated variables first: one that is also read counts as mutated.
-  for (std::size_t i = 0; i < mutates.size(); ++i) placing.add_write(*mutates[i]);
-  for (std::size_t i = 0; i < reads.size(); ++i) placing.add_read(*reads[i]);
-  const Held held = placing.finish();
+template <bool plain>
+Tracker::Held Tracker::place(Operation& op, VarList reads, VarList mutates) {
+  Placing<plain> placing(op);
+  const Held held = placing.place(reads, mutates);
   if (placing.outranks()) lend_priority(op);
   if (held == Held::kNot && has_failed()) op.meet(inherited(op));
   return held;
+}
+
+Tracker::Held Tracker::push(Operation& op, VarList reads, VarList mutates) {
+  return (op.flags & kSpecial) == 0 ? place<true>(op, reads, mutates)
+                                    : place<false>(op, reads, mutates);
 }
 
 void Tracker::lend_priority(Operation& op) {
