@@ -83,7 +83,9 @@ MemoryRelief Ledger::relief_for(const MemoryWait& wait) {
         if (run.sequence(i) < wait.sequence) relief.is_sure = true;
       });
     }
-    const bool is_free = may_run && op.is(Operation::kInline);  // some thread is at it
+    // Some thread is at it, or the GPU.
+    const bool is_free =
+        may_run && (op.is(Operation::kInline) || op.kind() == Submission::Kind::kDelete);
     if (is_earlier && phase == Phase::kRunning && !op.is(Operation::kOnStream)) {
       relief.is_sure = true;
     }

@@ -66,7 +66,8 @@ void StreamLane::issue(Operation& op) {
                              .sequence = op.sequence,
                              .brief = op.is(Operation::kBrief),
                              .failed = &StreamLane::failed,
-                             .name = op.name()};
+                             .name = op.name(),
+                             .is_async = is_async};
   const device::Token token = stream_->issue(work, waits_);
   if (is_async) return;
   ReadyList ready;

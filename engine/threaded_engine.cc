@@ -68,10 +68,7 @@ inline Route ThreadedEngine::route(const Submission& submission) {
   Route route;
   const bool has_callable = submission.task != nullptr || is_async;
   const bool is_brief_end = submission.kind == Submission::Kind::kDelete && options.brief;
-  if (submission.frees) {
-    route.queue = &router_.find_frees(options.device);
-    flags |= Operation::kOnStream | Operation::kFollowsIssued;
-  } else if (has_callable && !is_brief_end) {
+  if (has_callable && !is_brief_end) {
     route.queue = &router_.find(options.device, options.lane);
     if (route.queue->is_stream()) {
       flags |= Operation::kOnStream;
@@ -79,6 +76,9 @@ inline Route ThreadedEngine::route(const Submission& submission) {
       // copy behind it: there it is better to wait on the host, where priorities count.
       if (options.lane == Lane::kCompute) flags |= Operation::kFollowsIssued;
     }
+  } else if (submission.frees) {
+    route.queue = &router_.find_frees(options.device);
+    flags |= Operation::kOnStream | Operation::kFollowsIssued;
   } else {
     flags |= Operation::kInline;
   }

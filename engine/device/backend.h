@@ -45,6 +45,7 @@ struct Work {
   /// Called before finished, by the same thread, if the device fails to do what run enqueued.
   void (*failed)(void* argument, std::exception_ptr error) = nullptr;
   std::string_view name = {};  ///< the operation's, for profilers; valid until run has returned
+  bool is_async = false;       ///< it may also do something elsewhere than in the stream's order
 };
 
 /// Threads that a device may borrow for work that computes (simulated GPUs do).

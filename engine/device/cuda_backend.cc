@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "heddle/cuda.h"
@@ -112,28 +113,36 @@ void* CudaBackend::allocate(std::size_t bytes) {
 }
 
 /// Memory that was touched last is best; the pool's needs no wait; and to wait on the device is
-/// better than on the host.
+/// better than on the host. Where the order of this GPU's streams is not kept nothing is early: on
+/// another GPU, that may be lost alone, and by what works elsewhere, too.
 void* CudaBackend::take_memory(std::size_t bytes) {
   CudaStream* const stream = CudaStream::current();
-  if (stream == nullptr) return gpu_.memory().allocate(bytes);
+  const bool may_be_early = stream != nullptr && &stream->gpu() == &gpu_ && stream->keeps_order();
   CudaEarlyBlocks& early = gpu_.early_blocks();
-  if (void* const block = early.take(bytes, *stream)) return block;
+  if (void* const block = may_be_early ? early.take(bytes, *stream) : nullptr) return block;
   try {
-    return gpu_.memory().allocate(bytes);
+    return early.allocate(bytes);
   } catch (const OutOfMemory&) {
-    if (void* const block = early.take_and_wait(bytes, *stream)) return block;
+    if (void* const block = may_be_early ? early.take_and_wait(bytes, *stream) : nullptr) {
+      return block;
+    }
     throw;
   }
 }
 
 void CudaBackend::deallocate(void* block, std::size_t bytes) noexcept {
-  CudaFreeStream* const early = CudaFreeStream::current();
-  if (early != nullptr) {
-    early->give_back(gpu_, block, bytes);
-  } else {
-    gpu_.memory().deallocate(block, bytes);
-  }
   quota_.give_back(bytes);
+  CudaFreeStream* const frees = CudaFreeStream::current();
+  if (frees != nullptr && frees->gives_back_early()) return frees->give_back(gpu_, block, bytes);
+  MemoryPool& pool = gpu_.memory();
+  CudaStream* const stream = CudaStream::current();
+  if (stream == nullptr) return pool.deallocate(block, bytes);
+  // It may have been early when this operation took it, or is still used by this one.
+  try {
+    stream->at_end([&pool, block, bytes] { pool.deallocate(block, bytes); });
+  } catch (const std::bad_alloc&) {
+    // Without memory to write that down the block stays where it is.
+  }
 }
 
 /// What the pool does to each block that it hands out needs the pool in between.

@@ -11,7 +11,8 @@
 namespace heddle::device {
 
 /// A logical GPU on a physical one, which others may share: own streams, and blocks of common
-/// memory up to an own quota. What kernels have of it while they run counts for no quota.
+/// memory up to an own quota. What kernels have of it while they run counts for no quota, nor does
+/// what was given back while work on it is under way.
 ///
 /// Thread safety: see Backend.
 class CudaBackend final : public Backend {

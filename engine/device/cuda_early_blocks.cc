@@ -4,15 +4,27 @@
 #include <mutex>
 #include <utility>
 
+#include "heddle/error.h"
+
 #include "engine/device/cuda_stream.h"
 #include "engine/device/size_class.h"
 
 namespace heddle::device {
 
+void* CudaEarlyBlocks::allocate(std::size_t bytes) {
+  try {
+    return pool_.allocate(bytes);
+  } catch (const OutOfMemory&) {
+    if (!settle_done()) throw;
+  }
+  return pool_.allocate(bytes);
+}
+
 CudaEarlyBlocks::Ticket CudaEarlyBlocks::add(void* block, std::size_t bytes,
                                              std::span<const Token> tokens) {
   const std::size_t size = block_size(bytes);
-  Early early{.ticket = 0, .block = block, .tokens = {tokens.begin(), tokens.end()}};
+  Early early{
+      .ticket = 0, .block = block, .bytes = bytes, .tokens = {tokens.begin(), tokens.end()}};
   const std::lock_guard lock(mutex_);
   early.ticket = last_ticket_ + 1;
   by_size_[size].push_back(std::move(early));
@@ -40,7 +52,7 @@ void* CudaEarlyBlocks::take(std::size_t bytes, const CudaStream& stream) {
   const auto entry = by_size_.find(block_size(bytes));
   if (entry == by_size_.end()) return nullptr;
   Blocks& blocks = entry->second;
-  const auto sees = [&](Token token) { return stream.has_seen(token); };
+  const auto sees = [&](Token token) { return stream.has_seen(token) || is_reached(token); };
   const auto last = std::find_if(blocks.rbegin(), blocks.rend(), [&](const Early& early) {
     return std::all_of(early.tokens.begin(), early.tokens.end(), sees);
   });
@@ -49,15 +61,33 @@ void* CudaEarlyBlocks::take(std::size_t bytes, const CudaStream& stream) {
 }
 
 void* CudaEarlyBlocks::take_and_wait(std::size_t bytes, CudaStream& stream) {
-  Early early;
+  const std::lock_guard lock(mutex_);
+  const auto entry = by_size_.find(block_size(bytes));
+  if (entry == by_size_.end() || entry->second.empty()) return nullptr;
+  Blocks& blocks = entry->second;
+  stream.wait_for(blocks.front().tokens);
+  return remove(entry->first, blocks, blocks.begin()).block;
+}
+
+bool CudaEarlyBlocks::settle_done() {
+  std::vector<Early> done;
   {
     const std::lock_guard lock(mutex_);
-    const auto entry = by_size_.find(block_size(bytes));
-    if (entry == by_size_.end() || entry->second.empty()) return nullptr;
-    early = remove(entry->first, entry->second, entry->second.begin());
+    std::size_t count = 0;
+    for (const auto& [size, blocks] : by_size_) count += blocks.size();
+    done.reserve(count);  // so that none that has left is lost
+    for (auto& [size, blocks] : by_size_) {
+      for (auto place = blocks.begin(); place != blocks.end();) {
+        if (std::all_of(place->tokens.begin(), place->tokens.end(), is_done)) {
+          done.push_back(remove(size, blocks, place));
+        } else {
+          ++place;
+        }
+      }
+    }
   }
-  stream.wait_for(early.tokens);
-  return early.block;
+  for (const Early& early : done) pool_.deallocate(early.block, early.bytes);
+  return !done.empty();
 }
 
 CudaEarlyBlocks::Early CudaEarlyBlocks::remove(std::size_t size, Blocks& blocks,

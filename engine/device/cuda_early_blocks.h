@@ -19,8 +19,8 @@ class CudaStream;
 /// memory than those that run, and the host waits for nobody. When the work is done they go back to
 /// the pool.
 ///
-/// Thread safety: every member may be called from any thread. The mutex is held while nobody's code
-/// runs but CudaStream::has_seen().
+/// Thread safety: every member may be called from any thread. The mutex is taken before those of
+/// timelines, and held while a stream is told to wait; never while the pool works.
 ///
 /// Invariants (of the state under the mutex):
 /// - A block that is here is live in the pool and used by nobody but the work behind its tokens.
@@ -34,17 +34,23 @@ class CudaEarlyBlocks {
   CudaEarlyBlocks(const CudaEarlyBlocks&) = delete;
   CudaEarlyBlocks& operator=(const CudaEarlyBlocks&) = delete;
 
+  /// As MemoryPool::allocate(), and what the GPU has done with counts as free.
+  void* allocate(std::size_t bytes);
+
   /// The block may be used again by what stands behind `tokens`. `bytes` as in MemoryPool. Throws
   /// std::bad_alloc, with nothing done.
   Ticket add(void* block, std::size_t bytes, std::span<const Token> tokens);
   /// The tokens of the block are reached: gives it to the pool, if it is still here.
   void settle(Ticket ticket, std::size_t bytes) noexcept;
 
-  /// A block for work of `stream`, which has seen all of its tokens; null if there is none.
+  /// A block for work of `stream`, which stands behind all of its tokens; null if there is none.
   void* take(std::size_t bytes, const CudaStream& stream);
   /// Within the work of `stream`: the block that came back first, for which the stream waits; null
   /// if there is none of that size.
   void* take_and_wait(std::size_t bytes, CudaStream& stream);
+  /// Gives the pool those whose tokens the GPU has done, whether or not anybody knows. False if
+  /// there is none. Their order does not count, and no other thread is needed.
+  bool settle_done();
 
   /// How many are here, to a block of the pool each.
   std::size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
@@ -53,6 +59,7 @@ class CudaEarlyBlocks {
   struct Early {
     Ticket ticket;
     void* block;
+    std::size_t bytes;
     std::vector<Token> tokens;
   };
   using Blocks = std::vector<Early>;  ///< of one size, in the order in which they came

@@ -66,7 +66,6 @@ Token CudaFreeStream::issue(const Work& work, std::span<const Token> waits) {
 }
 
 void CudaFreeStream::give_back(CudaGpu& gpu, void* block, std::size_t bytes) noexcept {
-  if (running_->waits.empty()) return gpu.memory().deallocate(block, bytes);
   CudaEarlyBlocks& early = gpu.early_blocks();
   try {
     const CudaEarlyBlocks::Ticket ticket = early.add(block, bytes, running_->waits);

@@ -29,8 +29,10 @@ class CudaFreeStream final : public Stream {
   /// The stream whose work the calling thread runs at the moment; null outside of issue().
   static CudaFreeStream* current() noexcept;
 
-  /// Within the work, once: the block, of the memory of `gpu`, may be used again behind what the
-  /// work is issued behind.
+  /// Within the work: false if there is nothing to wait for any more.
+  bool gives_back_early() const { return !running_->waits.empty(); }
+  /// Within the work, once, if gives_back_early(): the block, of the memory of `gpu`, may be used
+  /// again behind what the work is issued behind.
   void give_back(CudaGpu& gpu, void* block, std::size_t bytes) noexcept;
 
  private:

@@ -7,6 +7,7 @@
 #include "heddle/error.h"
 
 #include "engine/device/cuda_backend.h"
+#include "engine/device/cuda_early_blocks.h"
 #include "engine/device/cuda_synchronize.h"
 #include "engine/operation_scope.h"
 
@@ -50,7 +51,7 @@ CudaLaunch::~CudaLaunch() {
 }
 
 void* CudaLaunch::scratch(std::size_t bytes) {
-  void* const block = gpu_.memory().allocate(bytes);
+  void* const block = gpu_.early_blocks().allocate(bytes);
   at_end([pool = &gpu_.memory(), block, bytes] { pool->deallocate(block, bytes); });
   return block;
 }

@@ -106,16 +106,21 @@ void CudaStream::wait_for(std::span<const Token> waits, CudaPiece& piece) {
   for (const Token token : waits) {
     if (token == Token{} || has_seen(token)) continue;
     if (token.stream() >= seen_.size()) seen_.resize(std::size_t{token.stream()} + 1);
-    seen_[token.stream()] = token.sequence();
     const std::shared_ptr<CudaTimeline> other = find_timeline(token.stream());
-    if (other == nullptr || other->reached() >= token.sequence()) continue;
-    piece.waits.push_back(token);
-    if (gpu_.is_lost()) continue;
-    const cudaError_t result = other->delay(handle_, token.sequence());
-    if (result == cudaSuccess) continue;
-    static_cast<void>(cudaGetLastError());
-    gpu_.lose(result, "cudaStreamWaitEvent");
+    if (other != nullptr && other->reached() < token.sequence()) {
+      piece.waits.push_back(token);  // before it counts as seen, as there may be no memory
+      delay_behind(*other, token.sequence());
+    }
+    seen_[token.stream()] = token.sequence();
   }
+}
+
+void CudaStream::delay_behind(CudaTimeline& other, std::uint64_t sequence) {
+  if (gpu_.is_lost()) return;
+  const cudaError_t result = other.delay(handle_, sequence);
+  if (result == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());
+  gpu_.lose(result, "cudaStreamWaitEvent");
 }
 
 /// What cannot be recorded cannot be waited for: the GPU is of no use then.

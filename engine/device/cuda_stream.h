@@ -43,6 +43,8 @@ class CudaStream final : public Stream {
   CudaGpu& gpu() const { return gpu_; }
   cudaStream_t handle() const { return handle_; }
 
+  /// Within the work: whether all that it does is in the stream's order.
+  bool keeps_order() const { return !running_->work.is_async; }
   /// Whether what the stream runs from now on stands behind the token.
   bool has_seen(Token token) const;
   /// Within the work: has the stream wait for the tokens that it has not seen.
@@ -59,6 +61,7 @@ class CudaStream final : public Stream {
   class Running;
 
   void wait_for(std::span<const Token> waits, CudaPiece& piece);
+  void delay_behind(CudaTimeline& other, std::uint64_t sequence);
   void run(CudaPiece& piece);
   void run_alone(CudaPiece& piece);
   void record_behind(CudaPiece& piece);

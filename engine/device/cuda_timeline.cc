@@ -72,6 +72,11 @@ bool is_reached(Token token) {
   return timeline == nullptr || timeline->reached() >= token.sequence();
 }
 
+bool is_done(Token token) {
+  const std::shared_ptr<CudaTimeline> timeline = find_timeline(token.stream());
+  return timeline == nullptr || timeline->is_done(token.sequence());
+}
+
 CudaTimeline::~CudaTimeline() {
   if (spare_events_.empty()) return;
   const CudaCurrent current(gpu_);
@@ -108,6 +113,19 @@ cudaError_t CudaTimeline::delay(cudaStream_t stream, std::uint64_t sequence) {
   // fail on the host.
   if (piece.event == nullptr) return cudaSuccess;
   return cudaStreamWaitEvent(stream, piece.event, 0);
+}
+
+bool CudaTimeline::is_done(std::uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t reached = reached_.load(std::memory_order_relaxed);
+  if (sequence <= reached) return true;
+  if (gpu_.is_lost()) return false;
+  const CudaPiece& piece = pieces_[static_cast<std::size_t>(sequence - reached - 1)];
+  if (piece.event == nullptr) return piece.has_ended;
+  const cudaError_t state = cudaEventQuery(piece.event);
+  // What else it says is found, and told, by the completion thread.
+  if (state != cudaSuccess) static_cast<void>(cudaGetLastError());
+  return state == cudaSuccess;
 }
 
 void CudaTimeline::wait_until_empty() {

@@ -32,7 +32,8 @@ struct CudaPiece {
 ///
 /// Thread safety: add(), take_event() and wait_until_empty() are the stream's, one call at a time;
 /// finish_some() and stop_watching() the completion thread's; the rest may be called from any
-/// thread. The mutex is held for queue operations, and while another stream is told to wait.
+/// thread. The mutex is held for queue operations, and while another stream is told to wait or an
+/// event is asked.
 ///
 /// Invariants (of the state under the mutex):
 /// - pieces_ has the pieces with the sequences reached_ + 1 … issued, in order.
@@ -62,6 +63,9 @@ class CudaTimeline {
   bool add(CudaPiece piece);
   /// Lets what follows on `stream` wait for the piece with that sequence.
   cudaError_t delay(cudaStream_t stream, std::uint64_t sequence);
+  /// Whether the GPU has done the piece with that sequence, which may not have left yet. False on a
+  /// lost GPU, unless it has left.
+  bool is_done(std::uint64_t sequence);
   /// Blocks until every piece has left.
   void wait_until_empty();
 
@@ -93,5 +97,7 @@ void close_timeline(const CudaTimeline& timeline) noexcept;
 std::shared_ptr<CudaTimeline> find_timeline(std::uint16_t id);
 /// Whether everything up to the token has left.
 bool is_reached(Token token);
+/// Whether the GPU has done everything up to the token.
+bool is_done(Token token);
 
 }  // namespace heddle::device

@@ -119,6 +119,45 @@ TEST_CASE("without other memory a stream waits for a block and the host does not
   CHECK(has_written);
 }
 
+TEST_CASE("without other memory what the GPU is done with is used in any order", "[.]") {
+  support::limit_fake_cuda_memory(64 * kMiB);
+  HeldStream held(Lane::kCopyOut);
+  REQUIRE(use_a_block(24 * kMiB, Lane::kCopyOut) != nullptr);
+  const Var done = Engine::get().new_variable();
+  REQUIRE(use_a_block(24 * kMiB, Lane::kCompute, done) != nullptr);
+  Engine::get().wait_for_var(done);
+  CHECK(use_a_block(32 * kMiB, Lane::kComm) != nullptr);
+}
+
+TEST_CASE("a block that an operation takes early and gives back itself stays until that is done") {
+  HeldStream held(Lane::kCompute);
+  std::byte* const early = use_a_block(11 * kMiB);
+  std::byte* taken = nullptr;
+  Engine::get().push(
+      [&] {
+        Storage storage(gpu(), 11 * kMiB);
+        taken = storage.open();
+      },
+      {}, {}, {.device = gpu()});
+  REQUIRE(taken == early);
+  CHECK(use_a_block(11 * kMiB, Lane::kCopyOut) != early);
+}
+
+TEST_CASE("an asynchronous operation gets no block on which there is work") {
+  HeldStream held(Lane::kCompute);
+  std::byte* const early = use_a_block(13 * kMiB);
+  std::byte* block = nullptr;
+  Storage storage(gpu(), 13 * kMiB);
+  Engine::get().push_async(
+      [&](RunContext&, Completion completion) {
+        block = storage.open();
+        completion.done();
+      },
+      {}, {storage.var()}, {.device = gpu()});
+  REQUIRE(block != nullptr);
+  CHECK(block != early);
+}
+
 TEST_CASE("a block that was taken and came back again stays until its own work is done") {
   MemoryPool& pool = cuda_gpu_of(gpu())->memory();
   CudaEarlyBlocks early(pool);
