@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <set>
 
 #include <catch2/catch.hpp>
@@ -102,20 +101,21 @@ TEST_CASE("blocks that came back early are the pool's when the work on them is d
 TEST_CASE("without other memory a stream waits for a block and the host does not", "[.]") {
   support::limit_fake_cuda_memory(64 * kMiB);
   std::atomic<bool> has_written{false};
-  std::optional<HeldStream> held(std::in_place, Lane::kCopyOut);
-  std::byte* const first = use_a_block(48 * kMiB, Lane::kCopyOut);
-  REQUIRE(first != nullptr);
   Storage storage(gpu(), 48 * kMiB);
-  std::byte* second = nullptr;
-  Engine::get().push(
-      [&](const RunContext& context) {
-        second = storage.open();
-        support::enqueue_on_fake_cuda(cuda_stream(context), [&] { has_written = true; });
-      },
-      {}, {storage.var()}, {.device = gpu()});
-  CHECK(second == first);
-  CHECK_FALSE(has_written);
-  held.reset();
+  {
+    HeldStream held(Lane::kCopyOut);
+    std::byte* const first = use_a_block(48 * kMiB, Lane::kCopyOut);
+    REQUIRE(first != nullptr);
+    std::byte* second = nullptr;
+    Engine::get().push(
+        [&](const RunContext& context) {
+          second = storage.open();
+          support::enqueue_on_fake_cuda(cuda_stream(context), [&] { has_written = true; });
+        },
+        {}, {storage.var()}, {.device = gpu()});
+    CHECK(second == first);
+    CHECK_FALSE(has_written);
+  }
   CHECK(has_written);
 }
 
