@@ -22,9 +22,8 @@ namespace heddle::detail {
 ///  - line_ is sorted by goes_before() and by arrival. Null stands for nodes that were raised; its
 ///    front is a node.
 ///  - early_ holds the nodes that are not in line, in order of arrival but for the few that were
-///  put
-///    back or raised, which may be overtaken longer; null stands for those that have left from its
-///    middle; its front is a node.
+///    put back or raised, which may be overtaken longer; null stands for those that have left from
+///    its middle; its front is a node.
 ///  - heap_ is a heap by goes_before(), as the standard algorithms keep it. Each node of early_ has
 ///    one entry in it; the others are stale: they name places of early_ before its begin(), are not
 ///    on top, and are fewer than half but for kFewStale.
