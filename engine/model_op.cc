@@ -24,7 +24,7 @@ ModelCost ModelCost::of(const Submission& submission, const EngineCore& engine) 
           .bytes = options.bytes,
           .from = options.copies_from,
           .to = options.copies_to,
-          .copies = options.copies,
+          .copies = {options.copies.begin(), options.copies.end()},
           .priority = submission.priority,
           .is_deletion = submission.kind == Submission::Kind::kDelete,
           .thread = by_operation ? 0 : thread_number()};

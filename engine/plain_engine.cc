@@ -53,6 +53,7 @@ PlainOperation PlainEngine::adopt(const Submission& submission) {
   operation.options = *submission.options;
   operation.options.priority = submission.priority;
   operation.options.name = {};
+  operation.options.copies = {};
   if (tracing()) {
     operation.pushed_at = now_ns();
     operation.cost = ModelCost::of(submission, *this);

@@ -23,7 +23,7 @@ struct PlainOperation {
   /// Each variable once; one that is mutated is not among the reads.
   std::vector<Var> reads;
   std::vector<Var> mutates;
-  PushOptions options;  ///< without its name
+  PushOptions options;  ///< without what it refers to
   std::string name;
   std::uint64_t sequence = 0;
 

@@ -57,7 +57,10 @@ std::size_t RecordedProgram::add_step(RunStep step) {
 }
 
 void RecordedProgram::finish() {
-  for (RecordedOp& op : ops_) op.options.name = op.name;  // ops_ does not move any more
+  for (RecordedOp& op : ops_) {  // which do not move any more
+    op.options.name = op.name;
+    op.options.copies = op.copies;
+  }
   add_hidden_variables();
   for (RecordedOp& op : ops_) {
     // It names other variables than were pushed: some twice, and not the hidden one.

@@ -35,6 +35,7 @@ struct alignas(base::kCacheLine) RecordedOp {
   std::string name;
   std::size_t step = kNoStep;  ///< whose reservation it works with
   PushOptions options;         ///< device and lane first
+  std::vector<CopyCost> copies;
 
   std::size_t first_variable = 0;  ///< of RecordedProgram's: mutated, then read
   std::uint32_t mutates = 0;
@@ -52,14 +53,13 @@ struct alignas(base::kCacheLine) RecordedOp {
 ///
 /// Invariants:
 ///  - An operation of one run that has a callable ends, or on a compute stream is issued, before
-///  the
-///    callable of the same one of the next run is called; so none is called by two runs at a time
-///    (what it has handed to a device may still go on): it mutates a variable; or it reads one
-///    that an operation of the program mutates, and that one's next run stands between the two; or
-///    else it is given a hidden variable to mutate, which nothing else names. All of that covers
-///    push_async, too, as an operation gives its variables to the next one only when its callable
-///    has returned and its completion has come. The hidden variable carries no poison on, as its
-///    only operation `overwrites` it.
+///    the callable of the same one of the next run is called; so none is called by two runs at a
+///    time (what it has handed to a device may still go on): it mutates a variable; or it reads
+///    one that an operation of the program mutates, and that one's next run stands between the
+///    two; or else it is given a hidden variable to mutate, which nothing else names. All of that
+///    covers push_async, too, as an operation gives its variables to the next one only when its
+///    callable has returned and its completion has come. The hidden variable carries no poison on,
+///    as its only operation `overwrites` it.
 ///  - The program lives while holders_ is not 0: it counts the handle, and for every run the
 ///    operations that `hold`. These are those of which no later one with a callable needs
 ///    something: when their callables have been called, or skipped, all others have been before. A

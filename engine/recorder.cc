@@ -38,6 +38,8 @@ RecordedOp Recorder::describe(const Submission& submission) const {
   op.options = *submission.options;
   op.name = submission.options->name;
   op.options.name = {};
+  op.copies.assign(op.options.copies.begin(), op.options.copies.end());
+  op.options.copies = {};
   op.priority = submission.priority;
   op.kind = submission.kind;
   op.route = engine_.inspect(submission);

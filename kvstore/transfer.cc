@@ -62,7 +62,7 @@ void push_join(std::span<const NDArray> parts, const NDArray& to, int priority) 
        .name = "kvstore.join",
        .overwrites = ArrayAccess::covers_block(to),
        .brief = are_brief(parts, to),
-       .copies = std::move(copies)});
+       .copies = copies});
 }
 
 void push_exchange(std::span<const NDArray> parts, std::shared_ptr<detail::Storage> block,

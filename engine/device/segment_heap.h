@@ -29,8 +29,7 @@ namespace heddle::device {
 /// - A block is live, kept (in kept_, of the class of its size) or free (in free_ or hollow_,
 ///   likewise), and no two neighbours are free.
 /// - Bit c of a Lists' `filled` is set iff its list c is not empty. A block of class c or more
-/// serves
-///   any request whose size is that of class c.
+///   serves any request whose size is that of class c.
 /// - Blocks that are not in hollow_ have all their pages, live ones as soon as the owner has given
 ///   them these.
 /// - A segment is in idle_ iff none of its blocks is live, else in busy_. idle_ is in the order in

@@ -3,9 +3,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "heddle/cancel.h"
 #include "heddle/device.h"
@@ -82,8 +82,8 @@ struct PushOptions {
   std::uint64_t bytes = 0;
   Device copies_from = Device();
   Device copies_to = Device();
-  /// If it makes several copies, one after the other: these, in place of the costs above.
-  std::vector<CopyCost> copies = {};
+  /// If it makes several copies, one after the other: these, in place of the costs above. Copied.
+  std::span<const CopyCost> copies = {};
 };
 
 /// Settings of the process: its devices and its default engine.
