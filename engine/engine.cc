@@ -58,10 +58,25 @@ void check_lane(std::string_view call, Lane lane) {
                               ", expected one of the enumeration");
 }
 
+/// Calls and destroys `last`. Throws what one of the two throws, the first if both do.
+void call_once(UniqueFunction<void()>& last) {
+  try {
+    last();
+  } catch (...) {
+    try {
+      last.reset();
+    } catch (...) {
+      // What the call has thrown says more.
+    }
+    throw;
+  }
+  last.reset();
+}
+
 void submit_end(EngineCore& engine, const Var& var, UniqueFunction<void()> last,
                 const PushOptions& options, bool frees) {
   Task task;
-  if (last) task = [last = std::move(last)](RunContext&) mutable { last(); };
+  if (last) task = [last = std::move(last)](RunContext&) mutable { call_once(last); };
   Submission submission{
       .task = task ? &task : nullptr,
       .mutates = std::span<const Var>(&var, 1),
@@ -196,6 +211,11 @@ Engine::Admission::Admission(Engine& engine) : engine_(engine), granted_(false) 
 
 Engine::Admission::~Admission() {
   if (granted_) engine_.core_->cancel_admission();
+}
+
+void Engine::check_push(VarList reads, VarList mutates, const PushOptions& options) const {
+  check_lane("Engine::try_push", options.lane);
+  core_->inspect({.reads = reads, .mutates = mutates, .options = &options});
 }
 
 std::uint64_t Engine::push_admitted(Admission& admission, detail::Task&& task, VarList reads,

@@ -249,9 +249,11 @@ ShutdownReport ExploreEngine::shutdown(ShutdownMode mode, std::chrono::milliseco
 }
 
 bool ExploreEngine::close() {
-  Lock lock(mutex_);
-  if (abandoned_ && places_ != 0) return false;
-  drive(lock, [this] { return places_ == 0; });
+  do {
+    Lock lock(mutex_);
+    if (abandoned_ && places_ != 0) return false;
+    drive(lock, [this] { return places_ == 0; });
+  } while (forget_errors());  // while what an error pushes in the end still has somewhere to go
   return true;
 }
 

@@ -144,4 +144,12 @@ void ErrorLog::raise_all() {
   throw AggregateError(error);
 }
 
+bool ErrorLog::forget() noexcept {
+  std::vector<FailurePtr> forgotten;  // outlives the lock
+  const std::lock_guard lock(mutex_);
+  forgotten.swap(kept_);
+  omitted_ = 0;
+  return !forgotten.empty();
+}
+
 }  // namespace heddle::detail

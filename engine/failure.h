@@ -138,6 +138,8 @@ class ErrorLog {
   /// Throws what is kept, as an AggregateError, and forgets it; or std::bad_alloc, and keeps it.
   /// Returns if there is nothing.
   void raise_all();
+  /// Forgets what is kept, which may do anything when it is destroyed. False if there is nothing.
+  bool forget() noexcept;
 
  private:
   base::Mutex mutex_;

@@ -97,6 +97,9 @@ class PlainEngine : public EngineCore {
 
   base::Atomic<bool> cancelling_{false};
   ShutdownReport ended_;
+  /// Forgets the errors that nobody was told of. False if there is none. Without locks of its own.
+  bool forget_errors() noexcept { return errors_.forget(); }
+
   bool shutdown_cancelled_ = false;  ///< kCancel has skipped operations
 
  private:

@@ -307,7 +307,9 @@ ShutdownReport ThreadedEngine::shutdown(ShutdownMode mode, std::chrono::millisec
 
 bool ThreadedEngine::close() {
   if (abandoned_.load() && pending() != 0) return false;
-  ledger_.limit().wait_until_empty(Clock::time_point::max(), [this] { return pending(); });
+  do {
+    ledger_.limit().wait_until_empty(Clock::time_point::max(), [this] { return pending(); });
+  } while (errors_.forget());  // while what an error pushes in the end still has somewhere to go
   watchdog_.stop();
   router_.stop();
   return true;

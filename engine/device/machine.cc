@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -246,9 +246,10 @@ Machine parse_machine(const std::string& name, std::string_view text) {
 
 Machine read_machine(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream text;
+  if (file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
   if (!file) throw std::invalid_argument(path + ": cannot be read");
-  return parse_machine(path, text);
+  return parse_machine(path, text.str());
 }
 
 }  // namespace heddle::device

@@ -91,13 +91,17 @@ class Engine {
     return push_async_task(detail::AsyncTask(std::forward<Fn>(fn)), reads, mutates, options);
   }
 
-  /// As push, but returns nullopt, with `fn` not moved from, where push would block.
+  /// As push, but returns nullopt, with `fn` not moved from, where push would block. On an engine
+  /// without threads (kExplore) a full queue runs an operation instead.
   template <class Fn>
   std::optional<std::uint64_t> try_push(Fn&& fn, VarList reads, VarList mutates,
                                         const PushOptions& options = {}) {
     if (detail::is_null_callable<std::decay_t<Fn>>(fn)) detail::refuse_null("Engine::try_push");
     Admission admission(*this);
-    if (!admission.granted()) return std::nullopt;
+    if (!admission.granted()) {
+      check_push(reads, mutates, options);
+      return std::nullopt;
+    }
     return push_admitted(admission, detail::make_task(std::forward<Fn>(fn)), reads, mutates,
                          options);
   }
@@ -164,6 +168,7 @@ class Engine {
                           const PushOptions& options);
   std::uint64_t push_async_task(detail::AsyncTask&& task, VarList reads, VarList mutates,
                                 const PushOptions& options);
+  void check_push(VarList reads, VarList mutates, const PushOptions& options) const;
   std::uint64_t push_admitted(Admission& admission, detail::Task&& task, VarList reads,
                               VarList mutates, const PushOptions& options);
 

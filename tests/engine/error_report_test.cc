@@ -187,5 +187,26 @@ TEST_CASE("an exception may push when it is destroyed") {
   CHECK(pushed == 1);
 }
 
+TEST_CASE("an exception that nobody was told of may push when its engine goes") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  struct Thrown {
+    std::shared_ptr<void> last;
+  };
+  std::atomic<int> pushed{0};
+  {
+    Engine engine(options);
+    const auto push = [&](void*) { engine.push([&pushed] { ++pushed; }, {}, {}); };
+    engine.push([&push] { throw Thrown{std::shared_ptr<void>(nullptr, push)}; }, {}, {});
+  }
+  CHECK(pushed == 1);
+}
+
+TEST_CASE("what the destructor of a variable's last callable throws is reported") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  engine.delete_variable(engine.new_variable(), ThrowsWhenDestroyed());
+  CHECK_THROWS_WITH(engine.wait_for_all(), Contains("from the destructor"));
+}
+
 }  // namespace
 }  // namespace heddle

@@ -127,6 +127,16 @@ TEST_CASE("a null callable is an argument error even where there is no room for 
   CHECK_THROWS_AS(engine.try_push(std::function<void()>(), {}, {}), std::invalid_argument);
 }
 
+TEST_CASE("an unusable variable is an argument error even where there is no room for the push") {
+  HEDDLE_FOR_EACH(configuration, parallel_engines);
+  EngineOptions options = configuration;
+  options.max_pending = 1;
+  Engine engine(options);
+  const HeldOperation held(engine, {}, {});
+  CHECK_THROWS_AS(engine.try_push([] {}, {Var()}, {}), std::invalid_argument);
+  CHECK(engine.try_push([] {}, {}, {}) == std::nullopt);
+}
+
 TEST_CASE("one unusable variable refuses the whole push") {
   HEDDLE_FOR_EACH(options, every_engine);
   Engine engine(options);

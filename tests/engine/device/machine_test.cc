@@ -120,5 +120,9 @@ TEST_CASE("a topology file that is not there is an error that names it") {
                     Contains(folder.path("none")) && Contains("cannot be read"));
 }
 
+TEST_CASE("a folder for a topology file is an error that names it") {
+  CHECK_THROWS_WITH(read_machine("/"), Contains("/: cannot be read"));
+}
+
 }  // namespace
 }  // namespace heddle::device
