@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "engine/base/scoped_value.h"
 #include "engine/device/cuda_completion.h"
 #include "engine/device/cuda_early_blocks.h"
 
@@ -12,26 +13,6 @@ namespace heddle::device {
 namespace {
 thread_local CudaFreeStream* t_current = nullptr;
 }  // namespace
-
-/// Marks the calling thread as running a piece of a stream. Nests: work may destroy what pushes
-/// work.
-class CudaFreeStream::Running {
- public:
-  Running(CudaFreeStream& stream, CudaPiece& piece)
-      : stream_(stream), outer_(std::exchange(t_current, &stream)) {
-    stream_.running_ = &piece;
-  }
-  ~Running() {
-    stream_.running_ = nullptr;
-    t_current = outer_;
-  }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-
- private:
-  CudaFreeStream& stream_;
-  CudaFreeStream* outer_;
-};
 
 CudaFreeStream::CudaFreeStream(CudaGpu& gpu)
     : timeline_(open_timeline(gpu)), issued_(timeline_->reached()) {}
@@ -51,7 +32,9 @@ Token CudaFreeStream::issue(const Work& work, std::span<const Token> waits) {
   std::remove_copy_if(waits.begin(), waits.end(), std::back_inserter(piece.waits), is_reached);
   const bool is_done = piece.waits.empty();
   {
-    const Running running(*this, piece);
+    // Nests: work may destroy what pushes work.
+    const base::ScopedValue<CudaFreeStream*> current(t_current, this);
+    const base::ScopedValue<CudaPiece*> running(running_, &piece);
     work.run(work.argument);
   }
   if (is_done) {

@@ -36,8 +36,6 @@ class CudaFreeStream final : public Stream {
   void give_back(CudaGpu& gpu, void* block, std::size_t bytes) noexcept;
 
  private:
-  class Running;
-
   std::shared_ptr<CudaTimeline> timeline_;
   std::uint64_t issued_;          // sequence of the last token
   CudaPiece* running_ = nullptr;  // the piece that issue() is at

@@ -4,6 +4,7 @@
 
 #include "heddle/error.h"
 
+#include "engine/base/scoped_value.h"
 #include "engine/device/cuda_completion.h"
 #include "engine/device/cuda_ranges.h"
 #include "engine/device/cuda_turn.h"
@@ -13,26 +14,6 @@ namespace heddle::device {
 namespace {
 thread_local CudaStream* t_current = nullptr;
 }  // namespace
-
-/// Marks the calling thread as running a piece of a stream. Nests: work may push work, and the
-/// engine may issue that to another stream at once.
-class CudaStream::Running {
- public:
-  Running(CudaStream& stream, CudaPiece& piece)
-      : stream_(stream), outer_(std::exchange(t_current, &stream)) {
-    stream_.running_ = &piece;
-  }
-  ~Running() {
-    stream_.running_ = nullptr;
-    t_current = outer_;
-  }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-
- private:
-  CudaStream& stream_;
-  CudaStream* outer_;
-};
 
 CudaStream::CudaStream(CudaGpu& gpu, Lane lane)
     : gpu_(gpu), ends_each_piece_(resolved_runtime_options().debug_sync) {
@@ -84,7 +65,9 @@ Token CudaStream::issue(const Work& work, std::span<const Token> waits) {
 }
 
 void CudaStream::run(CudaPiece& piece) {
-  const Running running(*this, piece);
+  // Nests: work may push work, and the engine may issue that to another stream at once.
+  const base::ScopedValue<CudaStream*> current(t_current, this);
+  const base::ScopedValue<CudaPiece*> running(running_, &piece);
   const CudaRange range(piece.work.name, piece.work.sequence);
   piece.work.run(piece.work.argument);
 }

@@ -58,8 +58,6 @@ class CudaStream final : public Stream {
   std::shared_ptr<void>& attachment() { return attachment_; }
 
  private:
-  class Running;
-
   void wait_for(std::span<const Token> waits, CudaPiece& piece);
   void delay_behind(CudaTimeline& other, std::uint64_t sequence);
   void run(CudaPiece& piece);
