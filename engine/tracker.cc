@@ -45,15 +45,15 @@ void for_each_behind(const Access& access, Visit&& visit) {
 constexpr std::uint16_t kSpecial = Operation::kManyAccesses | Operation::kFollowsIssued;
 
 /// An operation that gets its place behind others, access by access. Its flags and priority are
-/// copied, as they would be read again for each; `plain` is one without kSpecial.
-template <bool plain>
+/// copied, as they would be read again for each; `kPlain` says that it is one without kSpecial.
+template <bool kPlain>
 class Placing {
  public:
   explicit Placing(Operation& op)
       : op_(op),
         priority_(op.priority()),
-        is_far_(!plain && op.is(Operation::kManyAccesses)),
-        follows_issued_(!plain && op.is(Operation::kFollowsIssued)),
+        is_far_(!kPlain && op.is(Operation::kManyAccesses)),
+        follows_issued_(!kPlain && op.is(Operation::kFollowsIssued)),
         how_(op.kind() == Submission::Kind::kUse && op.use.run->is_alone() ? Awaited::kByNext
                                                                            : Awaited::kYes),
         next_(is_far_ ? op.extras->accesses.get() : op.inline_accesses.data()) {
@@ -97,9 +97,9 @@ class Placing {
   }
   Access& append(VarState& var, bool write) {
     Access& access = *next_;
-    next_ = !plain && is_far_ ? static_cast<FarAccess*>(next_) + 1 : next_ + 1;
+    next_ = !kPlain && is_far_ ? static_cast<FarAccess*>(next_) + 1 : next_ + 1;
     ++count_;
-    access.init(var, var.newest, write, !plain && is_far_);
+    access.init(var, var.newest, write, !kPlain && is_far_);
     if (var.newest == nullptr) {
       retain(&var);
       var.oldest = &access;
@@ -111,7 +111,7 @@ class Placing {
   }
   void block(Access& access) {
     Operation& earlier = access.operation();
-    if (!plain && follows_issued_) {
+    if (!kPlain && follows_issued_) {
       if (earlier.is_issued()) return;
       // Another lane's may wait itself; what is asynchronous never counts as issued.
       const bool may_take_long = !earlier.is(Operation::kFollowsIssued) ||
@@ -191,9 +191,9 @@ void merge_token(std::vector<device::Token>& tokens, const Access& access) {
 
 }  // namespace
 
-template <bool plain>
+template <bool kPlain>
 Tracker::Held Tracker::place(Operation& op, VarList reads, VarList mutates) {
-  Placing<plain> placing(op);
+  Placing<kPlain> placing(op);
   const Held held = placing.place(reads, mutates);
   if (placing.outranks()) lend_priority(op);
   if (held == Held::kNot && has_failed()) op.meet(inherited(op));

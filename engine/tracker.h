@@ -92,7 +92,7 @@ class Tracker {
   FailurePtr take_dropped() noexcept { return dropped_.take(); }
 
  private:
-  template <bool plain>
+  template <bool kPlain>
   Held place(Operation& op, VarList reads, VarList mutates);
   void lend_priority(Operation& op);
   void raise_before(const Access& access, int priority, ReadyList& blocked);

@@ -9,7 +9,6 @@
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "heddle/engine.h"
 #include "heddle/ndarray.h"
@@ -31,9 +30,8 @@ constexpr int kNotDrained = 99;
 // Constructed before the engine, destroyed after its exit handler.
 std::atomic<int> g_ran{0};
 bool g_must_drain = false;
-Var g_var;                               // a handle that outlives main
-std::optional<Completion> g_completion;  // an operation that never ends
-std::optional<heddle::NDArray> g_array;
+Var g_var;                                                    // a handle that outlives main
+std::optional<Completion> g_completion;                       // an operation that never ends
 heddle::support::Gate& g_never = *new heddle::support::Gate;  // waited for until the very end
 
 void check_drained() {
@@ -147,14 +145,6 @@ int leave_with_a_lost_gpu() {
   return 13;
 }
 
-/// With a GPU, an array of which is given back by the thread that ends the process.
-int leave_an_array_and_a_stuck_operation() {
-  g_array = heddle::NDArray::from(std::vector<float>(100, 1.0F), {100}, Device::gpu(0));
-  g_array->wait_to_read();
-  static_cast<void>(leave_with_a_stuck_operation());
-  return 14;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -170,7 +160,6 @@ int main(int argc, char** argv) {
       {"static", leave_a_static_engine},
       {"inside", exit_inside_an_operation},
       {"lost", leave_with_a_lost_gpu},
-      {"array", leave_an_array_and_a_stuck_operation},
   };
   const auto way = argc == 2 ? ways.find(argv[1]) : ways.end();
   if (way == ways.end()) {

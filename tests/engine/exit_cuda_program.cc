@@ -1,0 +1,25 @@
+// Leaves main with an array on a GPU, which the thread that ends the process gives back, and an
+// operation that is stuck. Its device is not the host's, and it has an engine with threads.
+
+#include <optional>
+#include <vector>
+
+#include "heddle/engine.h"
+#include "heddle/ndarray.h"
+
+#include "tests/support/gate.h"
+
+namespace {
+
+// Constructed before the engine, destroyed after its exit handler.
+std::optional<heddle::NDArray> g_array;
+heddle::support::Gate& g_never = *new heddle::support::Gate;
+
+}  // namespace
+
+int main() {
+  g_array = heddle::NDArray::from(std::vector<float>(100, 1.0F), {100}, heddle::Device::gpu(0));
+  g_array->wait_to_read();
+  heddle::Engine::get().push([] { g_never.wait(); }, {}, {});
+  return 14;
+}
