@@ -32,6 +32,9 @@ step "demo, larger batch, sums on the CPU" "$build/examples/train_fashion_mnist"
   --gpus cuda:0,cuda:0 --kvstore local --batch 1024 --epochs 2
 step "overlap, beside streams and events by hand" "$build/benchmarks/bench_overlap" \
   --gpus cuda:0,cuda:0 --steps 200 --runs 11 --json "$build/overlap.json"
+step "overlap of pieces of work that take about as long as it takes to enqueue them" \
+  "$build/benchmarks/bench_overlap" --gpus cuda:0,cuda:0 --side 512 --steps 1000 --runs 11 \
+  --json "$build/overlap_small.json"
 
 sanitizer=$(command -v compute-sanitizer || true)
 [[ -n $sanitizer || ! -x /usr/local/cuda/bin/compute-sanitizer ]] ||

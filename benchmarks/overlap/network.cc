@@ -11,9 +11,7 @@ namespace {
 using heddle::Device;
 using heddle::NDArray;
 
-constexpr std::int64_t kBatch = 1024;
 constexpr std::int64_t kInputs = 784;
-constexpr std::int64_t kHidden = 256;
 constexpr std::int64_t kOutputs = 10;
 
 /// What has a weight for each layer: first layer first.
@@ -31,10 +29,10 @@ struct Slice {
 
 /// The network on one device, with its gradients.
 struct Replica {
-  Replica(Device gpu, int count)
-      : images(NDArray::ones({kBatch, kInputs}, Device::cpu_pinned())),
-        labels(NDArray::zeros({kBatch}, gpu)) {
-    for (int i = 0; i < count; ++i) slices.emplace_back(kHidden / count, gpu);
+  Replica(const Sizes& sizes, Device gpu, int count)
+      : images(NDArray::ones({2 * sizes.side, kInputs}, Device::cpu_pinned())),
+        labels(NDArray::zeros({2 * sizes.side}, gpu)) {
+    for (int i = 0; i < count; ++i) slices.emplace_back(sizes.side / 2 / count, gpu);
   }
 
   /// Of the weights of each slice.
@@ -73,9 +71,9 @@ struct Replica {
 
 class Network final : public Script {
  public:
-  Network(Waits waits, int slices)
+  Network(const Sizes& sizes, Waits waits, int slices)
       : waits_(waits),
-        replicas_({Replica(Device::gpu(0), slices), Replica(Device::gpu(1), slices)}),
+        replicas_({Replica(sizes, Device::gpu(0), slices), Replica(sizes, Device::gpu(1), slices)}),
         store_(heddle::KVStore::create("device")) {
     store_->set_optimizer(heddle::Sgd{.lr = 0.01});
     for (std::size_t i = 0; i < replicas_[0].slices.size(); ++i) {
@@ -130,8 +128,8 @@ class Network final : public Script {
 
 }  // namespace
 
-std::unique_ptr<Script> make_network(Waits waits, int slices) {
-  return std::make_unique<Network>(waits, slices);
+std::unique_ptr<Script> make_network(const Sizes& sizes, Waits waits, int slices) {
+  return std::make_unique<Network>(sizes, waits, slices);
 }
 
 }  // namespace bench::overlap

@@ -15,6 +15,6 @@ namespace bench::overlap {
 /// nothing can hide. With more slices, which divide the hidden units, the network is the same, and
 /// so is its arithmetic but for the order of sums; but while the last slices are on their way the
 /// first ones compute already.
-std::unique_ptr<Script> make_network(Waits waits, int slices);
+std::unique_ptr<Script> make_network(const Sizes& sizes, Waits waits, int slices);
 
 }  // namespace bench::overlap

@@ -14,19 +14,25 @@ namespace {
 using heddle::Device;
 using heddle::NDArray;
 
-NDArray matrix(const std::vector<float>& values, Device device) {
-  return NDArray::from(values, {kSide, kSide}, device);
+heddle::Shape square(const Sizes& sizes) { return {sizes.side, sizes.side}; }
+
+NDArray shifting_matrix_on(Device device, const Sizes& sizes) {
+  return NDArray::from(shifting_matrix(sizes), square(sizes), device);
+}
+NDArray rising_matrix_on(Device device, const Sizes& sizes, std::int64_t begin) {
+  return NDArray::from(rising(sizes.matrix(), begin), square(sizes), device);
 }
 
 /// Chunks come from the host, are multiplied, and go back; each of the three has its own buffers.
 class Pipeline final : public Script {
  public:
-  explicit Pipeline(Waits waits) : waits_(waits), weight_(matrix(shifting_matrix(), gpu_)) {
+  Pipeline(const Sizes& sizes, Waits waits)
+      : waits_(waits), weight_(shifting_matrix_on(gpu_, sizes)) {
     for (std::size_t i = 0; i < kBuffers; ++i) {
       const auto begin = static_cast<std::int64_t>(i);
-      from_.push_back(matrix(rising(kSide * kSide, begin), Device::cpu_pinned()));
-      there_.emplace_back(heddle::Shape{kSide, kSide}, gpu_);
-      back_.push_back(NDArray::zeros({kSide, kSide}, Device::cpu_pinned()));
+      from_.push_back(rising_matrix_on(Device::cpu_pinned(), sizes, begin));
+      there_.emplace_back(square(sizes), gpu_);
+      back_.push_back(NDArray::zeros(square(sizes), Device::cpu_pinned()));
     }
   }
 
@@ -63,13 +69,14 @@ class Pipeline final : public Script {
 /// its own edge from that.
 class Halo final : public Script {
  public:
-  explicit Halo(Waits waits) : waits_(waits) {
+  Halo(const Sizes& sizes, Waits waits) : waits_(waits) {
+    const std::int64_t edge = sizes.edge();
     for (int i = 0; i < static_cast<int>(kDevices); ++i) {
       const Device gpu = Device::gpu(i);
-      weight_.push_back(matrix(shifting_matrix(), gpu));
-      interior_.push_back(matrix(rising(kSide * kSide, i), gpu));
-      edge_.push_back(NDArray::from(i == 0 ? rising(kEdge, 0) : falling(kEdge, 0), {kEdge}, gpu));
-      other_.emplace_back(heddle::Shape{kEdge}, gpu);
+      weight_.push_back(shifting_matrix_on(gpu, sizes));
+      interior_.push_back(rising_matrix_on(gpu, sizes, i));
+      edge_.push_back(NDArray::from(i == 0 ? rising(edge, 0) : falling(edge, 0), {edge}, gpu));
+      other_.emplace_back(heddle::Shape{edge}, gpu);
     }
   }
 
@@ -107,13 +114,13 @@ class Halo final : public Script {
 };
 
 template <class OnHeddle>
-std::unique_ptr<Script> on_heddle(Waits waits) {
-  return std::make_unique<OnHeddle>(waits);
+std::unique_ptr<Script> on_heddle(const Sizes& sizes, Waits waits) {
+  return std::make_unique<OnHeddle>(sizes, waits);
 }
 
 template <int kSlices>
-std::unique_ptr<Script> network(Waits waits) {
-  return make_network(waits, kSlices);
+std::unique_ptr<Script> network(const Sizes& sizes, Waits waits) {
+  return make_network(sizes, waits, kSlices);
 }
 
 constexpr std::array<Program, 4> kPrograms = {{

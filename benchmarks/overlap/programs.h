@@ -35,8 +35,9 @@ class Waits {
 struct Program {
   std::string_view name;
   std::string_view summary;
-  std::unique_ptr<Script> (*on_heddle)(Waits waits);
-  std::unique_ptr<Script> (*by_hand)(by_hand::Machine& machine);  ///< null: nobody has written it
+  std::unique_ptr<Script> (*on_heddle)(const Sizes& sizes, Waits waits);
+  /// Null: nobody has written it.
+  std::unique_ptr<Script> (*by_hand)(const Sizes& sizes, by_hand::Machine& machine);
   double least_efficiency;  ///< that must be reached on the model clock when it never waits
 };
 

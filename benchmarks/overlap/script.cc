@@ -6,10 +6,10 @@
 
 namespace bench::overlap {
 
-std::vector<float> shifting_matrix() {
-  constexpr auto kRows = static_cast<std::size_t>(kSide);
-  std::vector<float> values(kRows * kRows, 0.0F);
-  for (std::size_t row = 0; row < kRows; ++row) values[row * kRows + (row + 1) % kRows] = 1.0F;
+std::vector<float> shifting_matrix(const Sizes& sizes) {
+  const auto rows = static_cast<std::size_t>(sizes.side);
+  std::vector<float> values(rows * rows, 0.0F);
+  for (std::size_t row = 0; row < rows; ++row) values[row * rows + (row + 1) % rows] = 1.0F;
   return values;
 }
 

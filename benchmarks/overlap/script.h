@@ -19,16 +19,19 @@ class Script {
   virtual std::vector<std::vector<float>> results() const = 0;
 };
 
-/// Elements of a side of the matrices: 2 * 512^3 flops a product.
-inline constexpr std::int64_t kSide = 512;
-/// Elements of what the halo exchange sends.
-inline constexpr std::int64_t kEdge = 96 * 1024;
+/// How large the pieces of work are.
+struct Sizes {
+  std::int64_t side = 512;  ///< of the matrices, in elements: a multiple of 8
+
+  std::int64_t matrix() const { return side * side; }
+  std::int64_t edge() const { return matrix() * 3 / 8; }  ///< what the halo exchange sends
+};
 
 // What the scripts begin with. The numbers are integers, so that products are exact in any order.
 
 /// A matrix whose product with another one has that one's columns, each one further to the right:
 /// a step too many or too few shows.
-std::vector<float> shifting_matrix();
+std::vector<float> shifting_matrix(const Sizes& sizes);
 /// `begin`, `begin` + 1, …
 std::vector<float> rising(std::int64_t size, std::int64_t begin);
 /// The other way round.

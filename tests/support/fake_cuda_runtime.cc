@@ -19,10 +19,10 @@
 
 #include "tests/support/fake_cuda_memory.h"
 
-// The calls of CUDA's runtime that engine/device/cuda_* makes, on two GPUs made of threads, or as
-// many as HEDDLE_FAKE_CUDA_GPUS says: each stream is a thread that takes its time. A program that
-// this file is linked into has no other runtime. Kernels that nvcc compiled cannot be launched; see
-// emulated_cuda.h.
+// The calls of CUDA's runtime that engine/device/cuda_* and benchmarks/overlap make, on two GPUs
+// made of threads, or as many as HEDDLE_FAKE_CUDA_GPUS says: each stream is a thread that takes its
+// time. A program that this file is linked into has no other runtime. Kernels that nvcc compiled
+// cannot be launched; see emulated_cuda.h.
 
 // CUDA's opaque types are declared at global scope.
 struct CUstream_st {
@@ -78,6 +78,7 @@ class Point {
     {
       const std::lock_guard lock(mutex_);
       reached_ = true;
+      when_ = std::chrono::steady_clock::now();
     }
     changed_.notify_all();
   }
@@ -89,11 +90,17 @@ class Point {
     const std::lock_guard lock(mutex_);
     return reached_;
   }
+  /// Once it is reached.
+  std::chrono::steady_clock::time_point when() {
+    const std::lock_guard lock(mutex_);
+    return when_;
+  }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   bool reached_ = false;
+  std::chrono::steady_clock::time_point when_;
 };
 
 }  // namespace
@@ -305,6 +312,13 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     last = event->last;
   }
   if (last != nullptr) last->wait();
+  return report(cudaSuccess);
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  const std::scoped_lock lock(from->mutex, to->mutex);
+  const std::chrono::duration<float, std::milli> time = to->last->when() - from->last->when();
+  *milliseconds = time.count();
   return report(cudaSuccess);
 }
 

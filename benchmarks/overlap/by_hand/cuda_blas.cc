@@ -59,12 +59,18 @@ CuBlas::CuBlas(cudaStream_t stream) {
 
 CuBlas::~CuBlas() { cublas().destroy(handle_); }
 
-void CuBlas::multiply(std::int64_t side, const float* a, const float* b, float* out) const {
+void CuBlas::multiply(const heddle::ops::MatmulSizes& sizes, const float* a, const float* b,
+                      float* c, bool accumulate) const {
   const float one = 1;
-  const float zero = 0;
-  const auto n = static_cast<int>(side);
+  const float factor = accumulate ? 1 : 0;
+  const auto m = static_cast<int>(sizes.m);
+  const auto n = static_cast<int>(sizes.n);
+  const auto k = static_cast<int>(sizes.k);
+  const cublasOperation_t op_a = sizes.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const cublasOperation_t op_b = sizes.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
   // It takes columns where these are rows: it sees transposes, and multiplies them the other way.
-  check(cublas().sgemm(handle_, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, b, n, a, n, &zero, out, n),
+  check(cublas().sgemm(handle_, op_b, op_a, n, m, k, &one, b, sizes.transpose_b ? k : n, a,
+                       sizes.transpose_a ? m : k, &factor, c, n),
         "cublasSgemm");
 }
 

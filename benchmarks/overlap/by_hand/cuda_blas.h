@@ -1,8 +1,8 @@
 #pragma once
 
-#include <cstdint>
-
 #include <cublas_v2.h>
+
+#include "ops/matmul.h"
 
 namespace bench::overlap::by_hand {
 
@@ -15,8 +15,9 @@ class CuBlas {
   CuBlas(const CuBlas&) = delete;
   CuBlas& operator=(const CuBlas&) = delete;
 
-  /// out = a b, all side x side and row-major.
-  void multiply(std::int64_t side, const float* a, const float* b, float* out) const;
+  /// As heddle::ops::matmul(), on the stream.
+  void multiply(const heddle::ops::MatmulSizes& sizes, const float* a, const float* b, float* c,
+                bool accumulate) const;
 
  private:
   cublasHandle_t handle_ = nullptr;

@@ -8,6 +8,8 @@
 
 #include <heddle/heddle.h>
 
+#include "ops/matmul.h"
+
 // What scripts by hand are written with, as CUDA has it: nothing orders the work but streams, and
 // events that they wait for. The calls are thin: of a simulated GPU, on heddle's device layer, and
 // of a real one, on CUDA's runtime.
@@ -35,8 +37,9 @@ class Stream {
   virtual void record(Event event) = 0;
 
   virtual void copy(const Buffer& from, const Buffer& to) = 0;
-  /// out = a b, all kSide x kSide.
-  virtual void multiply(const Buffer& a, const Buffer& b, const Buffer& out) = 0;
+  /// out = a b, transposed as `sizes` says.
+  virtual void multiply(const heddle::ops::MatmulSizes& sizes, const Buffer& a, const Buffer& b,
+                        const Buffer& out) = 0;
   /// Element by element; `out` may be an operand.
   virtual void maximum(const Buffer& a, const Buffer& b, const Buffer& out) = 0;
 };
@@ -55,11 +58,19 @@ class Machine {
   virtual void synchronize() = 0;
   /// With nothing enqueued.
   virtual std::vector<float> read(const Buffer& buffer) = 0;
-  /// What has run since the last call, with nothing enqueued: where, and from when to when.
+  /// What has run since the last call, with nothing enqueued: where, and from when to when. Real
+  /// GPUs tell of what ran alone only, and logical ones that share a real one as of one of them: to
+  /// time work among other work costs some of the time.
   virtual std::vector<heddle::OpRecord> take_records() = 0;
+  /// Until it is called again, real GPUs run each piece of work alone. With nothing enqueued, and
+  /// when the scripts have run before: a piece must need nothing that waits for the whole GPU, as
+  /// to load a kernel does.
+  virtual void run_alone(bool /*alone*/) {}
 };
 
-/// For the GPUs that HEDDLE_GPUS, or heddle::configure(), says.
+/// Whether HEDDLE_GPUS, or heddle::configure(), says real ones.
+bool on_real_gpus();
+/// For the GPUs that they say.
 std::unique_ptr<Machine> make_machine();
 
 // The two kinds of it. The build chooses the file that defines the second.

@@ -10,20 +10,26 @@ namespace {
 
 using heddle::Device;
 using heddle::Lane;
+using heddle::ops::MatmulSizes;
+
+MatmulSizes square(const Sizes& sizes) {
+  return {.m = sizes.side, .n = sizes.side, .k = sizes.side};
+}
 
 /// A stream each for both directions and for computing, and three slots for chunks on their way.
 class Pipeline final : public Script {
  public:
-  explicit Pipeline(Machine& machine)
+  Pipeline(const Sizes& sizes, Machine& machine)
       : machine_(machine),
+        product_(square(sizes)),
         copy_in_(machine.make_stream(Device::gpu(0), Lane::kCopyIn)),
         compute_(machine.make_stream(Device::gpu(0), Lane::kCompute)),
         copy_out_(machine.make_stream(Device::gpu(0), Lane::kCopyOut)),
-        weight_(machine.make_buffer(Device::gpu(0), shifting_matrix())) {
-    const std::vector<float> zeros(static_cast<std::size_t>(kSide * kSide));
+        weight_(machine.make_buffer(Device::gpu(0), shifting_matrix(sizes))) {
+    const std::vector<float> zeros(static_cast<std::size_t>(sizes.matrix()));
     std::int64_t begin = 0;
     for (Slot& slot : slots_) {
-      slot.from = machine.make_buffer(Device::cpu_pinned(), rising(kSide * kSide, begin++));
+      slot.from = machine.make_buffer(Device::cpu_pinned(), rising(sizes.matrix(), begin++));
       slot.there = machine.make_buffer(Device::gpu(0), zeros);
       slot.product = machine.make_buffer(Device::gpu(0), zeros);
       slot.back = machine.make_buffer(Device::cpu_pinned(), zeros);
@@ -42,7 +48,7 @@ class Pipeline final : public Script {
 
       compute_.wait(slot.arrived);
       compute_.wait(slot.returned);  // and so has its last product
-      compute_.multiply(slot.there, weight_, slot.product);
+      compute_.multiply(product_, slot.there, weight_, slot.product);
       compute_.record(slot.multiplied);
 
       copy_out_.wait(slot.multiplied);
@@ -65,6 +71,7 @@ class Pipeline final : public Script {
   };
 
   Machine& machine_;
+  const MatmulSizes product_;
   Stream& copy_in_;
   Stream& compute_;
   Stream& copy_out_;
@@ -75,18 +82,19 @@ class Pipeline final : public Script {
 /// A stream each per GPU for what it computes and for what it gets.
 class Halo final : public Script {
  public:
-  explicit Halo(Machine& machine) : machine_(machine) {
-    const std::vector<float> zeros(static_cast<std::size_t>(kSide * kSide));
+  Halo(const Sizes& sizes, Machine& machine) : machine_(machine), product_(square(sizes)) {
+    const std::vector<float> zeros(static_cast<std::size_t>(sizes.matrix()));
+    const std::int64_t edge = sizes.edge();
     for (int i = 0; i < 2; ++i) {
       const Device gpu = Device::gpu(i);
       Side& side = sides_[static_cast<std::size_t>(i)];
       side.compute = &machine.make_stream(gpu, Lane::kCompute);
       side.copy_in = &machine.make_stream(gpu, Lane::kCopyIn);
-      side.weight = machine.make_buffer(gpu, shifting_matrix());
-      side.interior = machine.make_buffer(gpu, rising(kSide * kSide, i));
+      side.weight = machine.make_buffer(gpu, shifting_matrix(sizes));
+      side.interior = machine.make_buffer(gpu, rising(sizes.matrix(), i));
       side.next = machine.make_buffer(gpu, zeros);
-      side.edge = machine.make_buffer(gpu, i == 0 ? rising(kEdge, 0) : falling(kEdge, 0));
-      side.other = machine.make_buffer(gpu, std::span(zeros).first<kEdge>());
+      side.edge = machine.make_buffer(gpu, i == 0 ? rising(edge, 0) : falling(edge, 0));
+      side.other = machine.make_buffer(gpu, std::span(zeros).first(static_cast<std::size_t>(edge)));
       side.received = machine.make_event(gpu);
       side.updated = machine.make_event(gpu);
     }
@@ -124,8 +132,8 @@ class Halo final : public Script {
     side.copy_in->record(side.received);
   }
 
-  static void compute(Side& side, const Side& to) {
-    side.compute->multiply(side.interior, side.weight, side.next);
+  void compute(Side& side, const Side& to) const {
+    side.compute->multiply(product_, side.interior, side.weight, side.next);
     std::swap(side.interior, side.next);
     side.compute->wait(side.received);
     side.compute->wait(to.received);  // the edge has been read
@@ -134,14 +142,17 @@ class Halo final : public Script {
   }
 
   Machine& machine_;
+  const MatmulSizes product_;
   std::array<Side, 2> sides_;
 };
 
 }  // namespace
 
-std::unique_ptr<Script> make_pipeline(Machine& machine) {
-  return std::make_unique<Pipeline>(machine);
+std::unique_ptr<Script> make_pipeline(const Sizes& sizes, Machine& machine) {
+  return std::make_unique<Pipeline>(sizes, machine);
 }
-std::unique_ptr<Script> make_halo(Machine& machine) { return std::make_unique<Halo>(machine); }
+std::unique_ptr<Script> make_halo(const Sizes& sizes, Machine& machine) {
+  return std::make_unique<Halo>(sizes, machine);
+}
 
 }  // namespace bench::overlap::by_hand

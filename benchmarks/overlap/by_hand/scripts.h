@@ -10,7 +10,7 @@
 
 namespace bench::overlap::by_hand {
 
-std::unique_ptr<Script> make_pipeline(Machine& machine);
-std::unique_ptr<Script> make_halo(Machine& machine);
+std::unique_ptr<Script> make_pipeline(const Sizes& sizes, Machine& machine);
+std::unique_ptr<Script> make_halo(const Sizes& sizes, Machine& machine);
 
 }  // namespace bench::overlap::by_hand

@@ -19,7 +19,6 @@
 #include "ops/matmul.h"
 #include "overlap/by_hand/machine.h"
 #include "overlap/by_hand/threads.h"
-#include "overlap/script.h"
 
 namespace bench::overlap::by_hand {
 namespace {
@@ -73,10 +72,10 @@ class SimulatedStream final : public Stream {
         heddle::detail::is_brief(from.device, to.device, bytes));
   }
 
-  void multiply(const Buffer& a, const Buffer& b, const Buffer& out) override {
-    issue("dot", [a, b, out] {
-      heddle::ops::matmul({.m = kSide, .n = kSide, .k = kSide}, a.data, b.data, out.data,
-                          /*accumulate=*/false);
+  void multiply(const heddle::ops::MatmulSizes& sizes, const Buffer& a, const Buffer& b,
+                const Buffer& out) override {
+    issue("dot", [sizes, a, b, out] {
+      heddle::ops::matmul(sizes, a.data, b.data, out.data, /*accumulate=*/false);
     });
   }
 

@@ -1,6 +1,5 @@
 // Real GPUs by hand: streams and events of CUDA's runtime, cuBLAS, and the operators' formulas.
 
-#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -10,12 +9,12 @@
 
 #include <cuda_runtime_api.h>
 
-#include "engine/device/cuda_for_each.h"
 #include "engine/device/registry.h"
-#include "ops/formulas.h"
 #include "overlap/by_hand/cuda_blas.h"
+#include "overlap/by_hand/cuda_check.h"
+#include "overlap/by_hand/cuda_kernels.h"
+#include "overlap/by_hand/cuda_stopwatch.h"
 #include "overlap/by_hand/machine.h"
-#include "overlap/script.h"
 
 namespace bench::overlap::by_hand {
 namespace {
@@ -25,17 +24,21 @@ using heddle::Device;
 using heddle::Lane;
 using heddle::OpRecord;
 
-void check(cudaError_t result, const char* call) {
-  if (result == cudaSuccess) return;
-  throw heddle::DeviceError("[bench_overlap] " + std::string(call) + ": " +
-                            cudaGetErrorString(result));
+/// Its number among the real ones.
+int index_of(Device gpu) {
+  const device::LogicalGpu& logical =
+      device::logical_gpu_table()[static_cast<std::size_t>(gpu.id())];
+  return std::get<device::CudaSpec>(logical).index;
 }
 
 /// Makes the real GPU behind a logical one the thread's current one.
-void use(Device gpu) {
-  const device::LogicalGpu& logical =
-      device::logical_gpu_table()[static_cast<std::size_t>(gpu.id())];
-  check(cudaSetDevice(std::get<device::CudaSpec>(logical).index), "cudaSetDevice");
+void use(Device gpu) { check(cudaSetDevice(index_of(gpu)), "cudaSetDevice"); }
+
+/// The first logical GPU on the same real one.
+Device first_sharer(Device gpu) {
+  int id = 0;
+  while (index_of(Device::gpu(id)) != index_of(gpu)) ++id;
+  return Device::gpu(id);
 }
 
 struct Destroy {
@@ -43,96 +46,22 @@ struct Destroy {
 };
 using StreamHandle = std::unique_ptr<CUstream_st, Destroy>;
 
-// On the current GPU.
-
+/// On the current GPU.
 StreamHandle new_stream() {
   cudaStream_t stream = nullptr;
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, 0),
+        "cudaStreamCreateWithPriority");
   return StreamHandle(stream);
 }
-
-cudaEvent_t new_event(unsigned flags) {
-  cudaEvent_t event = nullptr;
-  check(cudaEventCreateWithFlags(&event, flags), "cudaEventCreateWithFlags");
-  return event;
-}
-
-std::int64_t elapsed_ns(cudaEvent_t from, cudaEvent_t to) {
-  float milliseconds = 0;
-  check(cudaEventElapsedTime(&milliseconds, from, to), "cudaEventElapsedTime");
-  return static_cast<std::int64_t>(static_cast<double>(milliseconds) * 1e6);
-}
-
-void launch_maximum(cudaStream_t stream, const Buffer& a, const Buffer& b, const Buffer& out) {
-  const auto body = [x = a.data, y = b.data, to = out.data] __device__(std::int64_t i) {
-    to[i] = heddle::ops::maximum_formula::apply(x[i], y[i]);
-  };
-  const unsigned blocks = device::cuda_blocks(out.size, device::kCudaThreads);
-  device::cuda_for_each_kernel<<<blocks, device::kCudaThreads, 0, stream>>>(out.size, body);
-  check(cudaGetLastError(), "maximum");
-}
-
-/// When each piece of work began and ended, by events around it. Those are used again.
-class Stopwatch {
- public:
-  /// On the current GPU, whose stream that is.
-  explicit Stopwatch(cudaStream_t stream) : stream_(stream), origin_(new_event(cudaEventDefault)) {
-    check(cudaEventRecord(origin_, stream_), "cudaEventRecord");
-    check(cudaEventSynchronize(origin_), "cudaEventSynchronize");
-    origin_ns_ =
-        std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
-  }
-  ~Stopwatch() {
-    cudaEventDestroy(origin_);
-    for (const Lap& lap : laps_) {
-      cudaEventDestroy(lap.begin);
-      cudaEventDestroy(lap.end);
-    }
-  }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
-  void begin(const char* name) {
-    if (used_ == laps_.size()) {
-      laps_.push_back({nullptr, new_event(cudaEventDefault), new_event(cudaEventDefault)});
-    }
-    laps_[used_].name = name;
-    check(cudaEventRecord(laps_[used_].begin, stream_), "cudaEventRecord");
-  }
-  void end() { check(cudaEventRecord(laps_[used_++].end, stream_), "cudaEventRecord"); }
-
-  void take_records(Device gpu, Lane lane, std::vector<OpRecord>& records) {
-    for (std::size_t i = 0; i < used_; ++i) {
-      OpRecord& record = records.emplace_back();
-      record.name = laps_[i].name;
-      record.device = gpu;
-      record.lane = lane;
-      record.started = origin_ns_ + elapsed_ns(origin_, laps_[i].begin);
-      record.done = record.started + elapsed_ns(laps_[i].begin, laps_[i].end);
-    }
-    used_ = 0;
-  }
-
- private:
-  struct Lap {
-    const char* name;
-    cudaEvent_t begin, end;
-  };
-
-  const cudaStream_t stream_;
-  const cudaEvent_t origin_;
-  std::int64_t origin_ns_ = 0;
-  std::vector<Lap> laps_;
-  std::size_t used_ = 0;
-};
 
 class CudaStream final : public Stream {
  public:
   /// The GPU is the current one.
-  CudaStream(Device gpu, Lane lane, const std::vector<cudaEvent_t>& events)
+  CudaStream(Device gpu, Lane lane, const std::vector<cudaEvent_t>& events, const bool& alone)
       : gpu_(gpu),
         lane_(lane),
         events_(events),
+        alone_(alone),
         stream_(new_stream()),
         blas_(stream_.get()),
         stopwatch_(stream_.get()) {}
@@ -153,33 +82,52 @@ class CudaStream final : public Stream {
             "cudaMemcpyAsync");
     });
   }
-  void multiply(const Buffer& a, const Buffer& b, const Buffer& out) override {
-    enqueue("dot", [&] { blas_.multiply(kSide, a.data, b.data, out.data); });
+  void multiply(const heddle::ops::MatmulSizes& sizes, const Buffer& a, const Buffer& b,
+                const Buffer& out) override {
+    enqueue("dot", [&] { blas_.multiply(sizes, a.data, b.data, out.data, /*accumulate=*/false); });
   }
   void maximum(const Buffer& a, const Buffer& b, const Buffer& out) override {
     enqueue("maximum", [&] { launch_maximum(stream_.get(), a, b, out); });
   }
 
   void synchronize() const { check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize"); }
+
   void take_records(std::vector<OpRecord>& records) {
-    stopwatch_.take_records(gpu_, lane_, records);
+    records.insert(records.end(), records_.begin(), records_.end());
+    records_.clear();
   }
 
  private:
   template <class Work>
   void enqueue(const char* name, Work work) {
     use(gpu_);
-    stopwatch_.begin(name);
-    work();
-    stopwatch_.end();
+    if (!alone_) {
+      work();
+    } else {
+      synchronize();  // behind what it waits for
+      add_record(name, stopwatch_.time(work));
+    }
+    check(cudaGetLastError(), name);
+  }
+
+  void add_record(const char* name, std::int64_t ns) {
+    OpRecord& record = records_.emplace_back();
+    record.name = name;
+    record.device = first_sharer(gpu_);
+    record.lane = lane_;
+    record.started = std::exchange(now_ns_, now_ns_ + ns);
+    record.done = now_ns_;
   }
 
   const Device gpu_;
   const Lane lane_;
   const std::vector<cudaEvent_t>& events_;
+  const bool& alone_;
   const StreamHandle stream_;
   const CuBlas blas_;
   Stopwatch stopwatch_;
+  std::int64_t now_ns_ = 0;
+  std::vector<OpRecord> records_;
 };
 
 class CudaMachine final : public Machine {
@@ -197,7 +145,7 @@ class CudaMachine final : public Machine {
 
   Stream& make_stream(Device gpu, Lane lane) override {
     use(gpu);
-    return streams_.emplace_back(gpu, lane, events_);
+    return streams_.emplace_back(gpu, lane, events_, alone_);
   }
 
   Event make_event(Device gpu) override {
@@ -217,8 +165,7 @@ class CudaMachine final : public Machine {
     }
     buffers_.push_back(
         {static_cast<float*>(block), static_cast<std::int64_t>(values.size()), device});
-    check(cudaMemcpy(block, values.data(), bytes, cudaMemcpyDefault), "cudaMemcpy");
-    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    copy_now(block, values.data(), bytes);
     return buffers_.back();
   }
 
@@ -228,8 +175,7 @@ class CudaMachine final : public Machine {
 
   std::vector<float> read(const Buffer& buffer) override {
     std::vector<float> values(static_cast<std::size_t>(buffer.size));
-    check(cudaMemcpy(values.data(), buffer.data, values.size() * sizeof(float), cudaMemcpyDefault),
-          "cudaMemcpy");
+    copy_now(values.data(), buffer.data, values.size() * sizeof(float));
     return values;
   }
 
@@ -239,19 +185,27 @@ class CudaMachine final : public Machine {
     return records;
   }
 
+  void run_alone(bool alone) override { alone_ = alone; }
+
  private:
+  static void copy_now(void* to, const void* from, std::size_t bytes) {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, cudaStreamPerThread),
+          "cudaMemcpyAsync");
+    check(cudaStreamSynchronize(cudaStreamPerThread), "cudaStreamSynchronize");
+  }
+
   /// Lets each GPU reach the others' memory, where it can.
   static void enable_peers() {
-    const auto gpus = device::logical_gpu_table();
-    for (int i = 0; i < static_cast<int>(gpus.size()); ++i) {
+    for (int i = 0; i < heddle::num_gpus(); ++i) {
       use(Device::gpu(i));
-      for (const device::LogicalGpu& other : gpus) {
-        cudaDeviceEnablePeerAccess(std::get<device::CudaSpec>(other).index, 0);
+      for (int other = 0; other < heddle::num_gpus(); ++other) {
+        cudaDeviceEnablePeerAccess(index_of(Device::gpu(other)), 0);
         cudaGetLastError();  // the same GPU, or one that it reaches already, or cannot
       }
     }
   }
 
+  bool alone_ = false;
   std::vector<cudaEvent_t> events_;
   std::vector<Buffer> buffers_;
   std::deque<CudaStream> streams_;
