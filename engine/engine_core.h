@@ -11,6 +11,7 @@
 #include "heddle/engine.h"
 
 #include "engine/base/sync.h"
+#include "engine/device/backend.h"
 #include "engine/failure.h"
 #include "engine/fork.h"
 
@@ -43,6 +44,7 @@ struct Submission {
   bool frees = false;  ///< of kDelete: the task gives a block back to a device that frees early
   Admission admission = Admission::kBlock;
   std::int64_t pushed_at = 0;  ///< if traced
+  device::RecordedPlace recorded = {};
 };
 
 /// Where a submission goes; engines without threads leave it as it is.

@@ -69,6 +69,7 @@ void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
     op.extras->parts.store(2, std::memory_order_relaxed);
   }
   if (op.is(Operation::kCancellable)) op.extras->cancel = options.cancel;
+  op.extras->recorded = submission.recorded;
   op.extras->pushed_at = submission.pushed_at;
   if (submission.pushed_at == 0) return;
   op.extras->cost = ModelCost::of(submission, engine_);

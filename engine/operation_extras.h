@@ -23,6 +23,8 @@ struct OperationExtras {
   bool issued = false;         ///< it stands in the order of its stream; under the lock
   bool ended_early = false;    ///< its stream was done with it before it was issued; under the lock
   CancelToken cancel;          ///< if kCancellable
+  device::RecordedPlace recorded;
+  bool has_place = false;  ///< among those in flight of its StreamLane
   /// Of one that follows what is issued: what it was pushed behind does not, and was not issued.
   bool waits_on_host = false;
   std::uint64_t announced = 0;  ///< its number in its lane's AnnouncedOps, or 0

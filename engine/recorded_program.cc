@@ -13,6 +13,17 @@
 
 namespace heddle {
 namespace detail {
+namespace {
+
+/// To launch a graph of fewer operations takes as long as to launch these.
+constexpr std::ptrdiff_t kFewestCaptured = 4;
+
+std::uint64_t next_capture_id() {
+  static base::Atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+}  // namespace
 
 /// Keeps the program alive until the operation's callable is destroyed.
 class ProgramRun::Hold {
@@ -71,6 +82,14 @@ void RecordedProgram::finish() {
   }
   choose_holders();
   if (may_have_graph()) graph_ = RecordedGraph::make(ops_, variables_);
+  if (is_worth_capture()) capture_id_ = next_capture_id();
+}
+
+bool RecordedProgram::is_worth_capture() const {
+  return std::count_if(ops_.begin(), ops_.end(), [](const RecordedOp& op) {
+           return op.options.capturable && op.options.lane == Lane::kCompute &&
+                  op.options.device.is_gpu();
+         }) >= kFewestCaptured;
 }
 
 bool RecordedProgram::may_have_graph() const {
@@ -160,7 +179,7 @@ void RecordedProgram::report(const RecordedOp& op, std::exception_ptr error) noe
 }
 
 ProgramRun::ProgramRun(RecordedProgram& program)
-    : program_(program), holds_left_(program.holding_) {
+    : program_(program), captures_(program.begin_capture()), holds_left_(program.holding_) {
   reserved_.reserve(program.steps_.size());
   for (RunStep& step : program.steps_) reserved_.push_back(step());
   program.hold(holds_left_);

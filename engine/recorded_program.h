@@ -84,6 +84,9 @@ class RecordedProgram {
   std::size_t size() const { return ops_.size(); }
 
   const RecordedOp& op(std::size_t i) const { return ops_[i]; }
+  /// Whether a run that begins now may be captured. The first is not: what it is the first to use
+  /// is loaded and set up meanwhile.
+  bool begin_capture() { return capture_id_ != 0 && was_run_.exchange(true); }
   /// Calls the callable of operation i, which is not asynchronous.
   void call(std::size_t i, RunContext& context, const std::vector<Reserved>& reserved) {
     RecordedOp& op = ops_[i];
@@ -128,6 +131,7 @@ class RecordedProgram {
   void add_hidden_variables();
   void choose_holders();
   bool may_have_graph() const;
+  bool is_worth_capture() const;
   void report(const RecordedOp& op, std::exception_ptr error) noexcept;
 
   const std::shared_ptr<EngineCore> engine_;  ///< keeps its memory, not its threads
@@ -138,6 +142,8 @@ class RecordedProgram {
   std::size_t holding_ = 0;  ///< how many operations hold
   /// If all operations are plain ones of one queue of the CPU and this is worth it; else null.
   std::unique_ptr<const RecordedGraph> graph_;
+  std::uint64_t capture_id_ = 0;  ///< of RecordedPlace; 0: its operations are not captured
+  base::Atomic<bool> was_run_{false};
   base::Atomic<std::size_t> holders_{1};
   base::Atomic<int> fineness_{kMaxFineness};  ///< an estimate: an update may get lost
 };
@@ -168,7 +174,8 @@ class ProgramRun {
             .mutates = variables.first(op.mutates),
             .options = &op.options,
             .priority = op.priority,
-            .kind = op.kind};
+            .kind = op.kind,
+            .recorded = place(i)};
   }
   /// Variable `i` of all operations.
   VarList variable(std::size_t i) const {
@@ -201,11 +208,16 @@ class ProgramRun {
  private:
   class Hold;
 
+  device::RecordedPlace place(std::size_t i) const {
+    if (!captures_ || !program_.ops_[i].options.capturable) return {};
+    return {.program = program_.capture_id_, .index = static_cast<std::uint32_t>(i)};
+  }
   Task replay(RecordedOp& op);
   AsyncTask replay_async(RecordedOp& op);
   Hold take_hold();
 
   RecordedProgram& program_;
+  const bool captures_;
   std::vector<Reserved> reserved_;  ///< one per step
   std::size_t holds_left_;          ///< taken for the run and not yet with an operation
 };

@@ -20,7 +20,8 @@ StreamLane::StreamLane(ThreadedEngine& engine, std::unique_ptr<device::Stream> s
     : LaneQueue(/*stream=*/true, /*runs_callables=*/!on_host),
       engine_(engine),
       window_(window),
-      stream_(std::move(stream)) {}
+      stream_(std::move(stream)),
+      gathers_(stream_->gathers()) {}
 
 void StreamLane::announce(Operation& operation) {
   if (!runs_callables()) announced_.add(operation);
@@ -43,14 +44,35 @@ void StreamLane::raise(Operation& operation, int from, int to) {
 void StreamLane::issue_some(std::unique_lock<base::Mutex>& lock) {
   if (issuing_) return;
   issuing_ = true;
-  while (!queue_.empty() && in_flight_ < most_in_flight()) {
-    auto& op = static_cast<Operation&>(*queue_.pop());
-    if (in_flight_++ == 0 && is_ahead_) since_ = now_ns();
+  for (;;) {
+    while (may_issue()) {
+      auto& op = static_cast<Operation&>(*queue_.pop());
+      op.extras->has_place = !joins(op);
+      if (op.extras->has_place && in_flight_++ == 0 && is_ahead_) since_ = now_ns();
+      if (gathers_) last_ = op.extras->recorded;
+      lock.unlock();
+      issue(op);
+      lock.lock();
+    }
+    if (last_ == device::RecordedPlace{}) break;
+    last_ = {};
     lock.unlock();
-    issue(op);
+    stream_->flush();
     lock.lock();
   }
   issuing_ = false;
+}
+
+bool StreamLane::may_issue() {
+  if (queue_.empty()) return false;
+  if (in_flight_ < most_in_flight()) return true;
+  const ReadyNode* const first = queue_.first().node;
+  return first != nullptr && joins(static_cast<const Operation&>(*first));
+}
+
+/// It goes to the device together with what was issued last.
+bool StreamLane::joins(const Operation& op) const {
+  return gathers_ && op.extras->recorded.continues(last_);
 }
 
 void StreamLane::issue(Operation& op) {
@@ -67,7 +89,8 @@ void StreamLane::issue(Operation& op) {
                              .brief = op.is(Operation::kBrief),
                              .failed = &StreamLane::failed,
                              .name = op.name(),
-                             .is_async = is_async};
+                             .is_async = is_async,
+                             .recorded = op.extras->recorded};
   const device::Token token = stream_->issue(work, waits_);
   if (is_async) return;
   ReadyList ready;
@@ -88,10 +111,11 @@ void StreamLane::failed(void* operation, std::exception_ptr error) {
 void StreamLane::finished(void* operation) {
   auto& op = *static_cast<Operation*>(operation);
   auto& lane = *static_cast<StreamLane*>(op.queue);
+  const bool has_place = op.extras->has_place;
   ReadyList ready;
   static_cast<void>(lane.engine_.after_callable(op, ready));  // it is a stream's
   lane.engine_.dispatch(ready);
-  lane.free_place();
+  if (has_place) lane.free_place();
 }
 
 void StreamLane::free_place() {

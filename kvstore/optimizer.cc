@@ -160,6 +160,7 @@ void push_update(const Optimizer& optimizer, UpdateCounter steps, std::vector<ND
        .priority = priority,
        .name = kName,
        .brief = brief,
+       .capturable = true,
        .flops = work.flops,
        .bytes = work.bytes});
 }

@@ -111,6 +111,7 @@ void push_sum(std::vector<NDArray> inputs, const NDArray& out, int priority) {
        .name = "kvstore.sum",
        .overwrites = ArrayAccess::covers_block(out),
        .brief = brief,
+       .capturable = true,
        .flops = static_cast<double>((arrays - 1) * elements),
        .bytes = (arrays + 1) * elements * dtype_size(out.dtype())});
 }

@@ -24,6 +24,7 @@ void push_write(const char* name, const NDArray& array, Write write) {
       {.device = array.device(),
        .name = name,
        .overwrites = true,
+       .capturable = true,
        .bytes = static_cast<std::uint64_t>(array.size()) * dtype_size(array.dtype())});
 }
 

@@ -8,6 +8,9 @@
 
 #include "heddle/error.h"
 
+#include "engine/device/cuda_early_blocks.h"
+#include "engine/device/memory_pool.h"
+
 namespace heddle::ops {
 namespace {
 
@@ -17,6 +20,7 @@ struct CuBlas {
   decltype(&cublasCreate_v2) create;
   decltype(&cublasDestroy_v2) destroy;
   decltype(&cublasSetStream_v2) set_stream;
+  decltype(&cublasSetWorkspace_v2) set_workspace;
   decltype(&cublasGetStatusString) status_string;
   decltype(&cublasSgemm_v2) sgemm;
   decltype(&cublasDgemm_v2) dgemm;
@@ -45,6 +49,7 @@ const CuBlas& cublas() {
     find(library, "cublasCreate_v2", found.create);
     find(library, "cublasDestroy_v2", found.destroy);
     find(library, "cublasSetStream_v2", found.set_stream);
+    find(library, "cublasSetWorkspace_v2", found.set_workspace);
     find(library, "cublasGetStatusString", found.status_string);
     find(library, "cublasSgemm_v2", found.sgemm);
     find(library, "cublasDgemm_v2", found.dgemm);
@@ -59,18 +64,61 @@ void check(const device::CudaLaunch& on, cublasStatus_t status, const char* call
   on.fail(std::string(call) + ": " + cublas().status_string(status));
 }
 
-/// The handle of the stream, which belongs to it: as a stream's work is enqueued by one thread at a
-/// time, so are the calls with its handle.
+/// A handle and the memory that it works with. If it had to, cuBLAS would take some in the order of
+/// the stream, which a graph cannot be brought up to date with.
+///
+/// It belongs to a stream: as that one's work is enqueued by one thread at a time, so are the calls
+/// with the handle.
+class BlasHandle {
+ public:
+  explicit BlasHandle(const device::CudaLaunch& on)
+      : pool_(on.gpu().memory()),
+        bytes_(workspace_of(on)),
+        workspace_(on.gpu().early_blocks().allocate(bytes_)) {
+    try {
+      check(on, cublas().create(&handle_), "cublasCreate");
+    } catch (...) {
+      pool_.deallocate(workspace_, bytes_);
+      throw;
+    }
+  }
+  ~BlasHandle() {
+    cublas().destroy(handle_);
+    pool_.deallocate(workspace_, bytes_);
+  }
+  BlasHandle(const BlasHandle&) = delete;
+  BlasHandle& operator=(const BlasHandle&) = delete;
+
+  /// For what is enqueued where `on` does, which may be captured or not.
+  cublasHandle_t get(const device::CudaLaunch& on) {
+    if (stream_ != on.stream()) {
+      check(on, cublas().set_stream(handle_, on.stream()), "cublasSetStream");
+      check(on, cublas().set_workspace(handle_, workspace_, bytes_), "cublasSetWorkspace");
+      stream_ = on.stream();
+    }
+    return handle_;
+  }
+
+ private:
+  /// What NVIDIA recommends.
+  static std::size_t workspace_of(const device::CudaLaunch& on) {
+    int major = 0;
+    on.check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, on.gpu().index()),
+             "cudaDeviceGetAttribute");
+    return std::size_t{major >= 9 ? 32U : 4U} << 20U;
+  }
+
+  device::MemoryPool& pool_;
+  const std::size_t bytes_;
+  void* const workspace_;
+  cublasHandle_t handle_ = nullptr;
+  cudaStream_t stream_ = nullptr;  // no stream of an operation is null
+};
+
 cublasHandle_t handle_of(const device::CudaLaunch& on) {
   std::shared_ptr<void>& attachment = on.attachment();
-  if (attachment == nullptr) {
-    cublasHandle_t handle = nullptr;
-    check(on, cublas().create(&handle), "cublasCreate");
-    attachment = std::shared_ptr<void>(
-        handle, [](void* made) { cublas().destroy(static_cast<cublasHandle_t>(made)); });
-    check(on, cublas().set_stream(handle, on.stream()), "cublasSetStream");
-  }
-  return static_cast<cublasHandle_t>(attachment.get());
+  if (attachment == nullptr) attachment = std::make_shared<BlasHandle>(on);
+  return static_cast<BlasHandle*>(attachment.get())->get(on);
 }
 
 /// cuBLAS takes columns where the arrays have rows: it sees their transposes, so the product of

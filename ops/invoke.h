@@ -68,17 +68,22 @@ Work work_on(std::initializer_list<const NDArray*> arrays, double flops);
 template <class Kernel>
 void launch(std::string_view op, Device device, VarList reads, VarList mutates, const Work& work,
             Kernel&& kernel) {
-  Engine::get().push(
-      std::forward<Kernel>(kernel), reads, mutates,
-      {.device = device, .name = op, .overwrites = true, .flops = work.flops, .bytes = work.bytes});
+  Engine::get().push(std::forward<Kernel>(kernel), reads, mutates,
+                     {.device = device,
+                      .name = op,
+                      .overwrites = true,
+                      .capturable = true,
+                      .flops = work.flops,
+                      .bytes = work.bytes});
 }
 
 /// Pushes a kernel whose result depends on what it mutates.
 template <class Kernel>
 void launch_in_place(std::string_view op, Device device, VarList reads, VarList mutates,
                      const Work& work, Kernel&& kernel) {
-  Engine::get().push(std::forward<Kernel>(kernel), reads, mutates,
-                     {.device = device, .name = op, .flops = work.flops, .bytes = work.bytes});
+  Engine::get().push(
+      std::forward<Kernel>(kernel), reads, mutates,
+      {.device = device, .name = op, .capturable = true, .flops = work.flops, .bytes = work.bytes});
 }
 
 }  // namespace heddle::ops

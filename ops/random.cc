@@ -106,6 +106,7 @@ void launch_draw(std::string_view op, Device device, std::int64_t n, const NDArr
       {.device = device,
        .name = op,
        .overwrites = overwrites,
+       .capturable = true,
        .flops = work.flops,
        .bytes = work.bytes});
 }

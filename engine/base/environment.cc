@@ -74,7 +74,7 @@ bool store_kvstore_algorithm(std::string_view text, Environment& into) {
   return text == "auto";
 }
 
-constexpr std::array<Variable, 12> kVariables = {{
+constexpr std::array<Variable, 13> kVariables = {{
     {"HEDDLE_ENGINE", "threaded, pooled, naive or explore",
      "Kind of the default engine. threaded (default): workers or a stream per device and lane. "
      "pooled: one pool of workers for all CPU work. naive: each operation runs inside push. "
@@ -117,6 +117,10 @@ constexpr std::array<Variable, 12> kVariables = {{
      "1: memory is filled with NaNs (bytes 0xFF) when it is handed out and, "
      "but on CUDA devices, when it comes back.",
      store_switch<&Environment::debug_memory>},
+    {"HEDDLE_CUDA_GRAPHS", "0 or 1",
+     "1 (default): runs of a recording give a CUDA device what follows each other there as one "
+     "graph. 0: operation by operation.",
+     store_switch<&Environment::cuda_graphs>},
     {"HEDDLE_DETERMINISTIC", "0 or 1",
      "Reserved. 1: sums across devices are taken in one fixed order, whatever the algorithm.",
      store_switch<&Environment::deterministic>},
@@ -165,6 +169,7 @@ RuntimeOptions merge_options(const RuntimeOptions& configured, const Environment
   fill(merged.engine.access_check, unset.engine.access_check, environment.access_check);
   fill(merged.debug_sync, unset.debug_sync, environment.debug_sync);
   fill(merged.debug_memory, unset.debug_memory, environment.debug_memory);
+  fill(merged.cuda_graphs, unset.cuda_graphs, environment.cuda_graphs);
   return merged;
 }
 

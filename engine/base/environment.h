@@ -30,6 +30,7 @@ struct Environment {
   std::optional<bool> access_check;
   std::optional<bool> debug_sync;
   std::optional<bool> debug_memory;
+  std::optional<bool> cuda_graphs;
   std::optional<bool> deterministic;
   std::optional<std::string> kvstore_algorithm;
 };

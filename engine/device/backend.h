@@ -30,6 +30,23 @@ class Token {
   std::uint64_t bits_ = 0;
 };
 
+/// Where a piece of work stands in a recorded program, if what it enqueues may be captured.
+struct RecordedPlace {
+  /// Of so many operations at most a stream makes one piece: the GPU gets them when they all are
+  /// captured.
+  static constexpr std::uint32_t kMostTogether = 128;
+
+  std::uint64_t program = 0;  ///< 0: none
+  std::uint32_t index = 0;
+
+  /// Whether the work at this place may go to the device with that at `before`, the last one.
+  constexpr bool continues(RecordedPlace before) const {
+    return program != 0 && program == before.program && index > before.index &&
+           index / kMostTogether == before.index / kMostTogether;
+  }
+  friend constexpr bool operator==(RecordedPlace, RecordedPlace) = default;
+};
+
 /// Something to do on a stream. Plain functions and a pointer, so that giving work to a stream
 /// allocates nothing.
 struct Work {
@@ -46,6 +63,7 @@ struct Work {
   void (*failed)(void* argument, std::exception_ptr error) = nullptr;
   std::string_view name = {};  ///< the operation's, for profilers; valid until run has returned
   bool is_async = false;       ///< it may also do something elsewhere than in the stream's order
+  RecordedPlace recorded = {};
 };
 
 /// Threads that a device may borrow for work that computes (simulated GPUs do).
@@ -70,6 +88,12 @@ class Stream {
   /// waits for this point is called after `finished` of this one has returned. May call
   /// Executor::execute, or run of `work` itself, before it returns.
   virtual Token issue(const Work& work, std::span<const Token> waits) = 0;
+  /// True if recorded work is given to the device together with what continues it. It is then held
+  /// back until other work is issued, or somebody needs what it does, or flush().
+  virtual bool gathers() const { return false; }
+  /// Gives the device what is held back. Called by the thread that has issued it, when it has
+  /// nothing to issue any more.
+  virtual void flush() noexcept {}
 };
 
 /// What one logical device can do. Thread safety: every member may be called from any thread.

@@ -97,9 +97,19 @@ std::string CudaBackend::description() const {
   return gpu_.name() + " (cuda:" + std::to_string(gpu_.index()) + ")";
 }
 
+/// What is missing may come back only when the GPU has got what this thread holds back of work.
+void CudaBackend::take_quota(std::size_t bytes) {
+  try {
+    quota_.take(bytes);
+  } catch (const OutOfMemory&) {
+    CudaStream::flush_all_of_thread();
+    throw;
+  }
+}
+
 void* CudaBackend::allocate(std::size_t bytes) {
   gpu_.check_usable();
-  quota_.take(bytes);
+  take_quota(bytes);
   try {
     return take_memory(bytes);
   } catch (const OutOfMemory& of_the_card) {
@@ -123,6 +133,7 @@ void* CudaBackend::take_memory(std::size_t bytes) {
   try {
     return early.allocate(bytes);
   } catch (const OutOfMemory&) {
+    CudaStream::flush_all_of_thread();
     if (void* const block = may_be_early ? early.take_and_wait(bytes, *stream) : nullptr) {
       return block;
     }

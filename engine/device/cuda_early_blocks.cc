@@ -63,10 +63,15 @@ void* CudaEarlyBlocks::take(std::size_t bytes, const CudaStream& stream) {
 void* CudaEarlyBlocks::take_and_wait(std::size_t bytes, CudaStream& stream) {
   const std::lock_guard lock(mutex_);
   const auto entry = by_size_.find(block_size(bytes));
-  if (entry == by_size_.end() || entry->second.empty()) return nullptr;
+  if (entry == by_size_.end()) return nullptr;
   Blocks& blocks = entry->second;
-  stream.wait_for(blocks.front().tokens);
-  return remove(entry->first, blocks, blocks.begin()).block;
+  // To wait for what a thread holds back could mean to wait for one that wants the mutex.
+  const auto first = std::find_if(blocks.begin(), blocks.end(), [](const Early& early) {
+    return std::all_of(early.tokens.begin(), early.tokens.end(), is_submitted);
+  });
+  if (first == blocks.end()) return nullptr;
+  stream.wait_for(first->tokens);
+  return remove(entry->first, blocks, first).block;
 }
 
 bool CudaEarlyBlocks::settle_done() {

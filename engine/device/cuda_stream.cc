@@ -1,5 +1,6 @@
 #include "engine/device/cuda_stream.h"
 
+#include <new>
 #include <utility>
 
 #include "heddle/error.h"
@@ -13,10 +14,14 @@
 namespace heddle::device {
 namespace {
 thread_local CudaStream* t_current = nullptr;
+thread_local CudaStream* t_gathering = nullptr;  // the first of those that hold something back
 }  // namespace
 
 CudaStream::CudaStream(CudaGpu& gpu, Lane lane)
-    : gpu_(gpu), ends_each_piece_(resolved_runtime_options().debug_sync) {
+    : gpu_(gpu),
+      ends_each_piece_(resolved_runtime_options().debug_sync),
+      gathers_(lane == Lane::kCompute && !ends_each_piece_ &&
+               resolved_runtime_options().cuda_graphs) {
   const CudaCurrent current(gpu_);
   if (!gpu_.is_lost()) {
     const cudaError_t result =
@@ -36,6 +41,7 @@ CudaStream::~CudaStream() {
   close_timeline(*timeline_);
   const CudaCurrent current(gpu_);
   attachment_.reset();
+  graphs_.reset();
   if (handle_ != nullptr) static_cast<void>(cudaStreamDestroy(handle_));
   static_cast<void>(cudaGetLastError());
 }
@@ -50,18 +56,64 @@ Token CudaStream::issue(const Work& work, std::span<const Token> waits) {
   const CudaCurrent current(gpu_);
   CudaPiece piece;
   piece.work = work;
+  if (!work.recorded.continues(last_)) flush();
   wait_for(waits, piece);
   if (ends_each_piece_) {
     run_alone(piece);
   } else {
+    piece.is_held = capture(work.recorded);
     run(piece);
-    record_behind(piece);
+    if (!piece.is_held) piece.event = record_event();
   }
   const Token token(id(), ++issued_);
+  if (piece.is_held) ++held_;
   const std::shared_ptr<CudaTimeline> timeline = timeline_;
-  // From here on the piece may finish, and then this object may be gone.
+  // From here on the piece may finish, unless it is held back, and then this object may be gone.
   if (timeline->add(std::move(piece))) CudaCompletion::instance().watch(timeline);
   return token;
+}
+
+/// Whether what the work at that place enqueues is captured.
+bool CudaStream::capture(RecordedPlace place) noexcept {
+  if (!gathers_ || place.program == 0 || gpu_.is_lost()) return false;
+  last_ = place;
+  if (is_capturing()) return true;
+  try {
+    if (graphs_ == nullptr) graphs_ = CudaGraphs::make(gpu_, timeline_);
+    if (graphs_ == nullptr || !graphs_->open(place)) return false;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  next_gathering_ = std::exchange(t_gathering, this);
+  return true;
+}
+
+void CudaStream::flush_all_of_thread() noexcept {
+  // Those that go on to capture stay in the list.
+  for (CudaStream* stream = t_gathering; stream != nullptr;) {
+    CudaStream* const next = stream->next_gathering_;
+    stream->flush();
+    stream = next;
+  }
+}
+
+void CudaStream::leave_list() noexcept {
+  CudaStream** link = &t_gathering;
+  while (*link != this) link = &(*link)->next_gathering_;
+  *link = std::exchange(next_gathering_, nullptr);
+}
+
+void CudaStream::flush() noexcept {
+  if (!is_capturing()) return;
+  const CudaCurrent current(gpu_);
+  const bool goes_on = running_ != nullptr;
+  if (!goes_on) last_ = {};
+  const std::exception_ptr failure = graphs_->launch(handle_, issued_ + (goes_on ? 1 : 0));
+  if (goes_on && running_->failure == nullptr) running_->failure = failure;
+  if (!goes_on || !graphs_->open_again()) leave_list();
+  const std::shared_ptr<CudaTimeline> timeline = timeline_;
+  // From here on what was held back may finish, and if nothing goes on this object may be gone.
+  if (std::exchange(held_, 0) != 0) timeline->submit(record_event(), failure);
 }
 
 void CudaStream::run(CudaPiece& piece) {
@@ -77,7 +129,7 @@ void CudaStream::run_alone(CudaPiece& piece) {
     const CudaTurn turn(gpu_, handle_, piece);
     run(piece);
   }
-  if (!piece.has_ended) record_behind(piece);
+  if (!piece.has_ended) piece.event = record_event();
 }
 
 bool CudaStream::has_seen(Token token) const {
@@ -92,6 +144,7 @@ void CudaStream::wait_for(std::span<const Token> waits, CudaPiece& piece) {
     const std::shared_ptr<CudaTimeline> other = find_timeline(token.stream());
     if (other != nullptr && other->reached() < token.sequence()) {
       piece.waits.push_back(token);  // before it counts as seen, as there may be no memory
+      flush();                       // what is captured stands before the wait
       delay_behind(*other, token.sequence());
     }
     seen_[token.stream()] = token.sequence();
@@ -99,6 +152,10 @@ void CudaStream::wait_for(std::span<const Token> waits, CudaPiece& piece) {
 }
 
 void CudaStream::delay_behind(CudaTimeline& other, std::uint64_t sequence) {
+  if (!other.is_submitted(sequence)) {
+    flush_all_of_thread();
+    other.wait_until_submitted(sequence);
+  }
   if (gpu_.is_lost()) return;
   const cudaError_t result = other.delay(handle_, sequence);
   if (result == cudaSuccess) return;
@@ -107,8 +164,8 @@ void CudaStream::delay_behind(CudaTimeline& other, std::uint64_t sequence) {
 }
 
 /// What cannot be recorded cannot be waited for: the GPU is of no use then.
-void CudaStream::record_behind(CudaPiece& piece) {
-  if (gpu_.is_lost()) return;
+cudaEvent_t CudaStream::record_event() noexcept {
+  if (gpu_.is_lost()) return nullptr;
   cudaEvent_t event = nullptr;
   const char* call = "cudaEventCreateWithFlags";
   cudaError_t result = timeline_->take_event(event);
@@ -116,12 +173,10 @@ void CudaStream::record_behind(CudaPiece& piece) {
     call = "cudaEventRecord";
     result = cudaEventRecord(event, handle_);
   }
-  if (result == cudaSuccess) {
-    piece.event = event;
-    return;
-  }
+  if (result == cudaSuccess) return event;
   static_cast<void>(cudaGetLastError());
   gpu_.lose(result, call);
+  return nullptr;
 }
 
 }  // namespace heddle::device

@@ -12,6 +12,7 @@
 
 #include "engine/device/backend.h"
 #include "engine/device/cuda_gpu.h"
+#include "engine/device/cuda_graphs.h"
 #include "engine/device/cuda_timeline.h"
 
 namespace heddle::device {
@@ -21,10 +22,15 @@ namespace heddle::device {
 /// is called by the completion thread. With RuntimeOptions::debug_sync issue() also has the GPU end
 /// the work, before anybody enqueues more there.
 ///
+/// Recorded work that may be captured is: what continues each other becomes one graph (CudaGraphs),
+/// which the GPU gets at once, with one event. Until then its pieces are held back. A thread that
+/// holds any back gives them to the GPU before it waits for what another thread holds back.
+///
 /// Thread safety: see Stream; the rest belongs to the thread that is in issue().
 ///
-/// Invariant: whatever the stream runs from now on stands behind the first seen_[i] pieces of
-/// stream i.
+/// Invariants:
+/// - Whatever the stream runs from now on stands behind the first seen_[i] pieces of stream i.
+/// - While pieces are held back, or captured, the stream is in its thread's list of such ones.
 class CudaStream final : public Stream {
  public:
   /// On a lost GPU it is made all the same, and its work fails. Throws DeviceError if there is no
@@ -36,12 +42,17 @@ class CudaStream final : public Stream {
 
   std::uint16_t id() const override { return timeline_->id(); }
   Token issue(const Work& work, std::span<const Token> waits) override;
+  bool gathers() const override { return gathers_; }
+  void flush() noexcept override;
 
   /// The stream whose work the calling thread runs at the moment; null outside of issue().
   static CudaStream* current() noexcept;
+  /// Gives GPUs all that the calling thread holds back.
+  static void flush_all_of_thread() noexcept;
 
   CudaGpu& gpu() const { return gpu_; }
-  cudaStream_t handle() const { return handle_; }
+  /// Within the work: what it enqueues on.
+  cudaStream_t handle() const { return is_capturing() ? graphs_->stream() : handle_; }
 
   /// Within the work: whether all that it does is in the stream's order.
   bool keeps_order() const { return !running_->work.is_async; }
@@ -60,18 +71,26 @@ class CudaStream final : public Stream {
  private:
   void wait_for(std::span<const Token> waits, CudaPiece& piece);
   void delay_behind(CudaTimeline& other, std::uint64_t sequence);
+  bool is_capturing() const { return graphs_ != nullptr && graphs_->is_open(); }
+  bool capture(RecordedPlace place) noexcept;
+  void leave_list() noexcept;
   void run(CudaPiece& piece);
   void run_alone(CudaPiece& piece);
-  void record_behind(CudaPiece& piece);
+  cudaEvent_t record_event() noexcept;
 
   CudaGpu& gpu_;
   const bool ends_each_piece_;
+  const bool gathers_;
   cudaStream_t handle_ = nullptr;  // null on a GPU that was lost before
   std::shared_ptr<CudaTimeline> timeline_;
   std::uint64_t issued_;             // sequence of the last token
   std::vector<std::uint64_t> seen_;  // by stream id
   CudaPiece* running_ = nullptr;     // the piece that issue() is at
   std::shared_ptr<void> attachment_;
+  std::unique_ptr<CudaGraphs> graphs_;    // null until something is captured
+  RecordedPlace last_;                    // of what is captured
+  std::uint64_t held_ = 0;                // pieces
+  CudaStream* next_gathering_ = nullptr;  // in the thread's list
 };
 
 }  // namespace heddle::device

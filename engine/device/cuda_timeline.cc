@@ -77,6 +77,11 @@ bool is_done(Token token) {
   return timeline == nullptr || timeline->is_done(token.sequence());
 }
 
+bool is_submitted(Token token) {
+  const std::shared_ptr<CudaTimeline> timeline = find_timeline(token.stream());
+  return timeline == nullptr || timeline->is_submitted(token.sequence());
+}
+
 CudaTimeline::~CudaTimeline() {
   if (spare_events_.empty()) return;
   const CudaCurrent current(gpu_);
@@ -96,33 +101,66 @@ cudaError_t CudaTimeline::take_event(cudaEvent_t& event) {
   return cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
 }
 
+/// One that has not left; under the mutex.
+CudaPiece& CudaTimeline::piece(std::uint64_t sequence) {
+  const std::uint64_t reached = reached_.load(std::memory_order_relaxed);
+  return pieces_[static_cast<std::size_t>(sequence - reached - 1)];
+}
+
 bool CudaTimeline::add(CudaPiece piece) {
   const std::lock_guard lock(mutex_);
   pieces_.push_back(std::move(piece));
+  if (!pieces_.back().is_held) {
+    submitted_ = reached_.load(std::memory_order_relaxed) + pieces_.size();
+    pieces_.back().told_by = submitted_;
+  }
   // So that to give events back allocates nothing.
   spare_events_.reserve(spare_events_.size() + pieces_.size());
   return !std::exchange(watched_, true);
 }
 
+void CudaTimeline::submit(cudaEvent_t event, const std::exception_ptr& failure) {
+  {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t last = reached_.load(std::memory_order_relaxed) + pieces_.size();
+    for (std::uint64_t sequence = submitted_ + 1; sequence <= last; ++sequence) {
+      CudaPiece& held = piece(sequence);
+      held.told_by = last;
+      if (held.failure == nullptr) held.failure = failure;
+    }
+    pieces_.back().event = event;
+    submitted_ = last;
+  }
+  changed_.notify_all();
+}
+
+bool CudaTimeline::is_submitted(std::uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  return sequence <= submitted_;
+}
+
+void CudaTimeline::wait_until_submitted(std::uint64_t sequence) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return sequence <= submitted_; });
+}
+
 cudaError_t CudaTimeline::delay(cudaStream_t stream, std::uint64_t sequence) {
   const std::lock_guard lock(mutex_);
-  const std::uint64_t reached = reached_.load(std::memory_order_relaxed);
-  if (sequence <= reached) return cudaSuccess;
-  const CudaPiece& piece = pieces_[static_cast<std::size_t>(sequence - reached - 1)];
+  if (sequence <= reached_.load(std::memory_order_relaxed)) return cudaSuccess;
+  const CudaPiece& teller = piece(piece(sequence).told_by);
   // Without an event it has ended, or its GPU is lost, and the piece and all that depends on it
   // fail on the host.
-  if (piece.event == nullptr) return cudaSuccess;
-  return cudaStreamWaitEvent(stream, piece.event, 0);
+  if (teller.event == nullptr) return cudaSuccess;
+  return cudaStreamWaitEvent(stream, teller.event, 0);
 }
 
 bool CudaTimeline::is_done(std::uint64_t sequence) {
   const std::lock_guard lock(mutex_);
-  const std::uint64_t reached = reached_.load(std::memory_order_relaxed);
-  if (sequence <= reached) return true;
-  if (gpu_.is_lost()) return false;
-  const CudaPiece& piece = pieces_[static_cast<std::size_t>(sequence - reached - 1)];
-  if (piece.event == nullptr) return piece.has_ended;
-  const cudaError_t state = cudaEventQuery(piece.event);
+  if (sequence <= reached_.load(std::memory_order_relaxed)) return true;
+  if (gpu_.is_lost() || sequence > submitted_) return false;
+  const CudaPiece& teller = piece(piece(sequence).told_by);
+  if (teller.event == nullptr) return teller.has_ended;
+  const cudaError_t state = cudaEventQuery(teller.event);
   // What else it says is found, and told, by the completion thread.
   if (state != cudaSuccess) static_cast<void>(cudaGetLastError());
   return state == cudaSuccess;
@@ -130,7 +168,7 @@ bool CudaTimeline::is_done(std::uint64_t sequence) {
 
 void CudaTimeline::wait_until_empty() {
   std::unique_lock lock(mutex_);
-  empty_.wait(lock, [this] { return pieces_.empty(); });
+  changed_.wait(lock, [this] { return pieces_.empty(); });
 }
 
 bool CudaTimeline::finish_some() {
@@ -153,48 +191,51 @@ bool CudaTimeline::stop_watching() {
 // front: so the front piece stays in place without the mutex.
 
 bool CudaTimeline::front_is_done() {
-  const CudaPiece* piece = nullptr;
+  const CudaPiece* front = nullptr;
+  cudaEvent_t event = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    if (pieces_.empty()) return false;
-    piece = &pieces_.front();
+    if (pieces_.empty() || pieces_.front().told_by == 0) return false;
+    front = &pieces_.front();
+    if (front->told_by > done_) event = piece(front->told_by).event;
   }
-  if (!gpu_.is_lost() && piece->event != nullptr) {
-    const cudaError_t state = cudaEventQuery(piece->event);
+  if (!gpu_.is_lost() && event != nullptr) {
+    const cudaError_t state = cudaEventQuery(event);
     if (state != cudaSuccess) static_cast<void>(cudaGetLastError());
     if (state == cudaErrorNotReady) return false;
     if (state != cudaSuccess) gpu_.lose(state, "cudaEventQuery, for work issued before");
   }
-  return std::all_of(piece->waits.begin(), piece->waits.end(), is_reached);
+  done_ = front->told_by;
+  return std::all_of(front->waits.begin(), front->waits.end(), is_reached);
 }
 
 void CudaTimeline::finish_front() {
-  CudaPiece* piece = nullptr;
+  CudaPiece* front = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    piece = &pieces_.front();
+    front = &pieces_.front();
   }
-  if (gpu_.is_lost() && !piece->has_ended && piece->failure == nullptr) {
-    piece->failure = gpu_.loss();
+  if (gpu_.is_lost() && !front->has_ended && front->failure == nullptr) {
+    front->failure = gpu_.loss();
   }
-  for (UniqueFunction<void()>& ending : piece->endings) {
+  for (UniqueFunction<void()>& ending : front->endings) {
     try {
       ending();
     } catch (...) {
-      if (piece->failure == nullptr) piece->failure = std::current_exception();
+      if (front->failure == nullptr) front->failure = std::current_exception();
     }
   }
-  piece->endings.clear();
-  const Work work = piece->work;
-  if (piece->failure != nullptr && work.failed != nullptr) {
-    work.failed(work.argument, std::exchange(piece->failure, nullptr));
+  front->endings.clear();
+  const Work work = front->work;
+  if (front->failure != nullptr && work.failed != nullptr) {
+    work.failed(work.argument, std::exchange(front->failure, nullptr));
   }
   work.finished(work.argument);
   const std::lock_guard lock(mutex_);
-  if (piece->event != nullptr) spare_events_.push_back(piece->event);
+  if (front->event != nullptr) spare_events_.push_back(front->event);
   pieces_.pop_front();
   reached_.store(reached_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  if (pieces_.empty()) empty_.notify_all();
+  if (pieces_.empty()) changed_.notify_all();
 }
 
 }  // namespace heddle::device

@@ -21,7 +21,11 @@ struct CudaPiece {
   Work work;
   cudaEvent_t event = nullptr;  ///< recorded behind it; null if it has ended, or on a lost GPU
   bool has_ended = false;       ///< known when it was issued
-  std::vector<Token> waits;     ///< of other streams, that the stream waits for with this piece
+  bool is_held = false;         ///< the GPU gets it with later ones
+  /// Sequence of the piece whose event tells of this one: its own, or the last that the GPU got
+  /// together with it.
+  std::uint64_t told_by = 0;
+  std::vector<Token> waits;  ///< of other streams, that the stream waits for with this piece
   /// What is left to do on the host when the GPU is done with it. What one throws fails the piece.
   std::vector<UniqueFunction<void()>> endings;
   std::exception_ptr failure;
@@ -30,13 +34,14 @@ struct CudaPiece {
 /// What one stream has issued and not finished; what a token of it stands for. Outlives the stream
 /// for as long as somebody looks.
 ///
-/// Thread safety: add(), take_event() and wait_until_empty() are the stream's, one call at a time;
-/// finish_some() and stop_watching() the completion thread's; the rest may be called from any
-/// thread. The mutex is held for queue operations, and while another stream is told to wait or an
-/// event is asked.
+/// Thread safety: add(), submit(), take_event() and wait_until_empty() are the stream's, one call
+/// at a time; finish_some() and stop_watching() the completion thread's; the rest may be called
+/// from any thread. The mutex is held for queue operations, and while another stream is told to
+/// wait or an event is asked.
 ///
 /// Invariants (of the state under the mutex):
-/// - pieces_ has the pieces with the sequences reached_ + 1 … issued, in order.
+/// - pieces_ has the pieces with the sequences reached_ + 1 … issued, in order. Those above
+///   submitted_ are held back: the GPU has nothing of them. Of the others told_by is set.
 /// - A piece leaves when its `finished` has returned, which is called for the front piece only,
 ///   after its event is reached and the pieces of other streams that it waited for have left. So
 ///   `finished` is called in an order that agrees with all waits.
@@ -46,7 +51,7 @@ class CudaTimeline {
  public:
   /// Goes on behind `reached`, the last sequence that the id has had.
   CudaTimeline(CudaGpu& gpu, std::uint16_t id, std::uint64_t reached)
-      : gpu_(gpu), id_(id), reached_(reached) {}
+      : gpu_(gpu), id_(id), reached_(reached), submitted_(reached) {}
   ~CudaTimeline();
   CudaTimeline(const CudaTimeline&) = delete;
   CudaTimeline& operator=(const CudaTimeline&) = delete;
@@ -61,7 +66,14 @@ class CudaTimeline {
   /// Appends a piece. True if the completion thread does not watch this timeline yet: the caller
   /// must see to that.
   bool add(CudaPiece piece);
-  /// Lets what follows on `stream` wait for the piece with that sequence.
+  /// The GPU has got the pieces that were held back, and `event` is recorded behind them, or null.
+  /// With a failure none of them has done what it should.
+  void submit(cudaEvent_t event, const std::exception_ptr& failure);
+  /// Whether the GPU has got the piece with that sequence.
+  bool is_submitted(std::uint64_t sequence);
+  /// Blocks until it has. The caller holds nothing back itself.
+  void wait_until_submitted(std::uint64_t sequence);
+  /// Lets what follows on `stream` wait for the piece with that sequence, which is submitted.
   cudaError_t delay(cudaStream_t stream, std::uint64_t sequence);
   /// Whether the GPU has done the piece with that sequence, which may not have left yet. False on a
   /// lost GPU, unless it has left.
@@ -75,6 +87,7 @@ class CudaTimeline {
   bool stop_watching();
 
  private:
+  CudaPiece& piece(std::uint64_t sequence);
   bool front_is_done();
   void finish_front();
 
@@ -84,9 +97,11 @@ class CudaTimeline {
 
   base::Mutex mutex_;
   std::deque<CudaPiece> pieces_;
+  std::uint64_t submitted_;
   std::vector<cudaEvent_t> spare_events_;
   bool watched_ = false;
-  base::ConditionVariable empty_;
+  std::uint64_t done_ = 0;  ///< the completion thread's: what this piece's event tells of is done
+  base::ConditionVariable changed_;  ///< nothing is left, or held back
 };
 
 /// Opens the timeline of an id that no living stream has. Throws DeviceError if all are taken.
@@ -99,5 +114,7 @@ std::shared_ptr<CudaTimeline> find_timeline(std::uint16_t id);
 bool is_reached(Token token);
 /// Whether the GPU has done everything up to the token.
 bool is_done(Token token);
+/// Whether the GPU has got everything up to the token.
+bool is_submitted(Token token);
 
 }  // namespace heddle::device

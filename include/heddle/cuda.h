@@ -14,6 +14,13 @@ namespace heddle {
 /// What an operation is the first to touch of an array may have been another array's memory until
 /// just before, in the order of this stream: touch it in that order only, as by what is enqueued
 /// here, unless the operation is asynchronous.
+///
+/// In runs of a recording (see Recording) the stream of an operation pushed as `capturable` may be
+/// one that captures: what the callable enqueues is then given to the GPU later, as a part of a
+/// CUDA graph. The callable is called in each run all the same. It must not ask what the stream has
+/// done, nor wait for it or for events of others; kernels, copies, memory sets, calls of libraries
+/// that may be captured, and branches to streams of its own that it joins again are fine. What may
+/// not be captured fails the operations of that graph, and later runs go without it.
 CUstream_st* cuda_stream(const RunContext& context);
 
 }  // namespace heddle

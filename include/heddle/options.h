@@ -73,6 +73,11 @@ struct PushOptions {
   /// A hint: the operation is short and blocks on nothing. Where its lane would wake a thread for
   /// it, as the copy and comm lanes of a simulated GPU do, a thread that is awake may run it.
   bool brief = false;
+  /// For recordings on CUDA devices: all that the callable does to the GPU is to enqueue on its
+  /// stream what may be captured there (CUDA's documentation says what), so the GPU can get it
+  /// together with what other operations enqueue, as one graph. A run captures it anew: what is
+  /// enqueued need not be the same in each. See heddle/cuda.h.
+  bool capturable = false;
   /// The group that the operation belongs to; by default none. See CancelSource.
   CancelToken cancel = {};
   /// What the operation costs, for the model clock only (see OpRecord): floating point operations,
@@ -99,6 +104,9 @@ struct RuntimeOptions {
   /// are NaNs, when it is handed out; that of the host and of simulated devices also when it comes
   /// back.
   bool debug_memory = false;
+  /// HEDDLE_CUDA_GRAPHS. Runs of a recording give CUDA devices what follows each other there as one
+  /// graph, from the second run on. Not with debug_sync.
+  bool cuda_graphs = true;
 };
 
 /// Sets what the default engine and the device table are made from; wins over the environment.

@@ -9,6 +9,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "heddle/engine.h"
+
 #include "ops/random_kernels.h"
 #include "tests/ops/arrays.h"
 
@@ -169,6 +171,24 @@ TEST_CASE("shuffle puts rows into the order of the permutation at its position")
     for (std::size_t j = 0; j < 3; ++j) {
       CHECK(values[3 * i + j] == static_cast<float>(3 * order[i]) + static_cast<float>(j));
     }
+  }
+}
+
+TEST_CASE("a recorded permutation and shuffle are drawn anew in each run") {
+  for (const Device device : {Device::cpu(), Device::gpu(1)}) {
+    const auto script = [device](const NDArray& sum) {
+      NDArray x = sum;
+      x += random::permutation(16, device).astype(DType::kFloat32) * 16;
+      random::shuffle(x);
+    };
+    random::seed(9);
+    const NDArray pushed = NDArray::zeros({16}, device);
+    for (int i = 0; i < 3; ++i) script(pushed);
+    random::seed(9);
+    const NDArray replayed = NDArray::zeros({16}, device);
+    const Recording recording = Engine::get().record([&] { script(replayed); });
+    for (int i = 0; i < 3; ++i) recording.run();
+    CHECK(replayed.to_vector<float>() == pushed.to_vector<float>());
   }
 }
 

@@ -18,56 +18,12 @@
 #include <cuda_runtime_api.h>
 
 #include "tests/support/fake_cuda_memory.h"
+#include "tests/support/fake_cuda_stream.h"
 
 // The calls of CUDA's runtime that engine/device/cuda_* and benchmarks/overlap make, on two GPUs
 // made of threads, or as many as HEDDLE_FAKE_CUDA_GPUS says: each stream is a thread that takes its
 // time. A program that this file is linked into has no other runtime. Kernels that nvcc compiled
 // cannot be launched; see emulated_cuda.h.
-
-// CUDA's opaque types are declared at global scope.
-struct CUstream_st {
-  explicit CUstream_st() : thread([this] { serve(); }) {}
-  ~CUstream_st() {
-    {
-      const std::lock_guard lock(mutex);
-      closing = true;
-    }
-    changed.notify_all();
-    thread.join();
-  }
-  CUstream_st(const CUstream_st&) = delete;
-  CUstream_st& operator=(const CUstream_st&) = delete;
-
-  void enqueue(std::function<void()> work) {
-    {
-      const std::lock_guard lock(mutex);
-      queue.push_back(std::move(work));
-    }
-    changed.notify_all();
-  }
-
-  void serve() {
-    std::uint32_t random = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(this) >> 4U);
-    std::unique_lock lock(mutex);
-    for (;;) {
-      changed.wait(lock, [this] { return closing || !queue.empty(); });
-      if (queue.empty()) return;
-      const std::function<void()> work = std::move(queue.front());
-      queue.pop_front();
-      lock.unlock();
-      random = random * 1664525U + 1013904223U;
-      if (random >> 28U == 0) std::this_thread::sleep_for(std::chrono::microseconds(random % 300));
-      work();
-      lock.lock();
-    }
-  }
-
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::deque<std::function<void()>> queue;
-  bool closing = false;
-  std::thread thread;
-};
 
 namespace {
 
@@ -139,6 +95,7 @@ cudaError_t report(cudaError_t result) {
 
 cudaError_t wait_for_end(cudaStream_t stream) {
   if (stream == cudaStreamPerThread) return report(cudaSuccess);
+  if (stream->refuses_while_capturing()) return report(cudaErrorStreamCaptureUnsupported);
   Point point;
   stream->enqueue([&point] { point.reach(); });
   point.wait();
@@ -271,6 +228,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return wait_for_end(stream);
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int) {
+  if (stream->refuses_while_capturing()) return report(cudaErrorStreamCaptureIsolation);
   const std::lock_guard lock(event->mutex);
   if (event->last != nullptr) stream->enqueue([point = event->last] { point->wait(); });
   return report(cudaSuccess);
@@ -290,6 +248,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return report(cudaSuccess);
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  if (stream->refuses_while_capturing()) return report(cudaErrorStreamCaptureUnsupported);
   auto point = std::make_shared<Point>();
   {
     const std::lock_guard lock(event->mutex);

@@ -54,6 +54,7 @@ TEST_CASE("each variable reaches its field") {
                                     {"HEDDLE_ACCESS_CHECK", "1"},
                                     {"HEDDLE_DEBUG_SYNC", "1"},
                                     {"HEDDLE_DEBUG_MEMORY", "1"},
+                                    {"HEDDLE_CUDA_GRAPHS", "0"},
                                     {"HEDDLE_DETERMINISTIC", "0"},
                                     {"HEDDLE_KVSTORE_ALGORITHM", "auto"}});
   CHECK(parsed.engine == EngineKind::kNaive);
@@ -66,6 +67,7 @@ TEST_CASE("each variable reaches its field") {
   CHECK(parsed.access_check == true);
   CHECK(parsed.debug_sync == true);
   CHECK(parsed.debug_memory == true);
+  CHECK(parsed.cuda_graphs == false);
   CHECK(parsed.deterministic == false);
   CHECK(parsed.kvstore_algorithm == "auto");
 }
@@ -116,13 +118,15 @@ TEST_CASE("the environment wins over defaults") {
                                                          {"HEDDLE_SEED", "7"},
                                                          {"HEDDLE_TRACE", "1"},
                                                          {"HEDDLE_DEBUG_SYNC", "1"},
-                                                         {"HEDDLE_DEBUG_MEMORY", "1"}}));
+                                                         {"HEDDLE_DEBUG_MEMORY", "1"},
+                                                         {"HEDDLE_CUDA_GRAPHS", "0"}}));
   CHECK(merged.gpus == "sim:2");
   CHECK(merged.engine.max_pending == 9);
   CHECK(merged.engine.seed == 7);
   CHECK(merged.engine.trace);
   CHECK(merged.debug_sync);
   CHECK(merged.debug_memory);
+  CHECK_FALSE(merged.cuda_graphs);
   CHECK(merged.engine.cpu_workers == 0);
 }
 
@@ -132,7 +136,7 @@ TEST_CASE("the help names every variable") {
   for (const char* name :
        {"HEDDLE_ENGINE", "HEDDLE_CPU_WORKERS", "HEDDLE_GPUS", "HEDDLE_MAX_PENDING",
         "HEDDLE_WATCHDOG_MS", "HEDDLE_SEED", "HEDDLE_TRACE", "HEDDLE_ACCESS_CHECK",
-        "HEDDLE_DEBUG_SYNC", "HEDDLE_DEBUG_MEMORY", "HEDDLE_DETERMINISTIC",
+        "HEDDLE_DEBUG_SYNC", "HEDDLE_DEBUG_MEMORY", "HEDDLE_CUDA_GRAPHS", "HEDDLE_DETERMINISTIC",
         "HEDDLE_KVSTORE_ALGORITHM"}) {
     CHECK_THAT(text.str(), Contains(name));
   }
