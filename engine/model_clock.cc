@@ -36,29 +36,33 @@ ComputeSpeed compute_speed(std::size_t place, Gpus gpus) {
   return sim != nullptr ? sim->compute : ComputeSpeed{};
 }
 
+/// One of its copies that an operation makes one after the other, or all that it does.
+struct Step {
+  double flops = 0;
+  CopyCost moved = {};  ///< within one memory if it is no copy
+};
+
 /// Its ends are equal for what is no copy.
-LinkEnds link_of(const ModelCost& step, Gpus gpus) {
-  return device::link_between(gpus, place_of(step.from, gpus), place_of(step.to, gpus));
+LinkEnds link_of(const Step& step, Gpus gpus) {
+  return device::link_between(gpus, place_of(step.moved.from, gpus), place_of(step.moved.to, gpus));
 }
 
 double nanoseconds_for(double amount, double per_second) {
   return per_second > 0 ? std::max(0.0, amount) / per_second * 1e9 : 0;
 }
 
-/// How much an operation does one after the other: its copies, or all at once.
 std::size_t count_steps(const ModelCost& cost) {
   return cost.copies.empty() ? 1 : cost.copies.size();
 }
 
-ModelCost step_of(const ModelCost& cost, std::size_t index) {
-  if (cost.copies.empty()) return cost;
-  const CopyCost& copy = cost.copies[index];
-  return {.bytes = copy.bytes, .from = copy.from, .to = copy.to};
+Step step_of(const ModelCost& cost, std::size_t index) {
+  if (cost.copies.empty()) return {.flops = cost.flops, .moved = {.bytes = cost.bytes}};
+  return {.moved = cost.copies[index]};
 }
 
-std::int64_t step_cost(const ModelCost& step, Device device, Gpus gpus) {
-  const auto bytes = static_cast<double>(step.bytes);
-  if (step.flops <= 0 && step.bytes == 0) return 0;
+std::int64_t step_cost(const Step& step, Device device, Gpus gpus) {
+  const auto bytes = static_cast<double>(step.moved.bytes);
+  if (step.flops <= 0 && step.moved.bytes == 0) return 0;
   const LinkEnds link = link_of(step, gpus);
   if (link.first != link.second) {
     const LinkSpeed speed = device::link_speed(gpus, link.first, link.second);
@@ -149,7 +153,7 @@ class Schedule {
 
   void begin_step(std::size_t node, std::int64_t now) {
     const ModelOp& op = ops_[node];
-    const ModelCost step = step_of(op.cost, nodes_[node].steps);
+    const Step step = step_of(op.cost, nodes_[node].steps);
     const LinkEnds link = link_of(step, gpus_);
     const bool takes_link = link.first != link.second;
     const std::int64_t start = takes_link ? std::max(now, link_free_at_[link]) : now;

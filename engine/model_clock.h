@@ -27,7 +27,7 @@ struct ModelTime {
 ///    roofline of Williams, Waterman and Patterson, CACM 52(4), 2009). The CPU counts as cores of
 ///    50 GFLOP/s and 10 GB/s, one for each operation;
 ///  - what has neither flops nor bytes, and what runs on a real GPU: nothing;
-///  - what makes several copies: their sum.
+///  - what makes copies: their sum.
 std::int64_t model_cost(const ModelOp& op, std::span<const device::LogicalGpu> gpus);
 
 /// The times of `ops`, which are in order of sequence: list scheduling (Graham, 1969) as the engine

@@ -22,8 +22,6 @@ ModelCost ModelCost::of(const Submission& submission, const EngineCore& engine) 
   const bool by_operation = OperationScope::of(engine) != nullptr;
   return {.flops = options.flops,
           .bytes = options.bytes,
-          .from = options.copies_from,
-          .to = options.copies_to,
           .copies = {options.copies.begin(), options.copies.end()},
           .priority = submission.priority,
           .is_deletion = submission.kind == Submission::Kind::kDelete,

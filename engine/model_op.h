@@ -16,10 +16,8 @@ struct VarState;
 /// What the push of an operation says for the model clock.
 struct ModelCost {
   double flops = 0;
-  std::uint64_t bytes = 0;
-  Device from = {};
-  Device to = {};
-  std::vector<CopyCost> copies = {};  ///< empty: `bytes` says what it moves
+  std::uint64_t bytes = 0;            ///< in the memory of its device
+  std::vector<CopyCost> copies = {};  ///< if there are any, in place of the above
   int priority = 0;                   ///< as it was pushed, whatever was lent to it since
   bool is_deletion = false;           ///< of a variable: lends no priority
   /// Which pushed it; 0: an operation of the same engine did, on whichever thread.

@@ -30,9 +30,12 @@ std::vector<OpRecord> TraceLog::records() const {
   const auto by_sequence = [](const auto& a, const auto& b) { return a.sequence < b.sequence; };
   std::sort(operations.begin(), operations.end(), by_sequence);
   // A program that uses no GPU does not settle which there are.
-  const bool has_gpu = std::any_of(operations.begin(), operations.end(), [](const ModelOp& op) {
-    return op.device.is_gpu() || op.cost.from.is_gpu() || op.cost.to.is_gpu() ||
-           !op.cost.copies.empty();
+  const auto is_of_gpu = [](const CopyCost& copy) {
+    return copy.from.is_gpu() || copy.to.is_gpu();
+  };
+  const bool has_gpu = std::any_of(operations.begin(), operations.end(), [&](const ModelOp& op) {
+    const std::vector<CopyCost>& copies = op.cost.copies;
+    return op.device.is_gpu() || std::any_of(copies.begin(), copies.end(), is_of_gpu);
   });
   const std::vector<ModelTime> times =
       model_times(operations, std::move(waits),

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 
 #include "heddle/engine.h"
 
@@ -58,6 +59,7 @@ void copy(const NDArray& from, const NDArray& to, int priority, std::optional<La
     return;
   }
   const CopyRoute route = copy_route(from.device(), to.device());
+  const CopyCost cost = copy_cost(from.device(), to.device(), bytes);
   Engine::get().push(
       [source, target, bytes](const RunContext& context) {
         device::backend_of(context.device)
@@ -71,9 +73,7 @@ void copy(const NDArray& from, const NDArray& to, int priority, std::optional<La
        .name = "copy",
        .overwrites = ArrayAccess::covers_block(to),
        .brief = is_brief(from.device(), to.device(), bytes),
-       .bytes = copy_cost(from.device(), to.device(), bytes).bytes,
-       .copies_from = from.device(),
-       .copies_to = to.device()});
+       .copies = std::span(&cost, 1)});
 }
 
 }  // namespace heddle::detail

@@ -52,7 +52,7 @@ struct EngineOptions {
   int compute_window = 64;
 };
 
-/// One of several copies that an operation makes: so many bytes from one device to another.
+/// A copy that an operation makes: so many bytes from one device to another.
 struct CopyCost {
   std::uint64_t bytes = 0;
   Device from = Device();
@@ -81,13 +81,10 @@ struct PushOptions {
   /// The group that the operation belongs to; by default none. See CancelSource.
   CancelToken cancel = {};
   /// What the operation costs, for the model clock only (see OpRecord): floating point operations,
-  /// and bytes that it moves, from one device to another if these differ, else in the memory of
-  /// `device`.
+  /// and bytes that it moves in the memory of `device`.
   double flops = 0;
   std::uint64_t bytes = 0;
-  Device copies_from = Device();
-  Device copies_to = Device();
-  /// If it makes several copies, one after the other: these, in place of the costs above. Copied.
+  /// If it copies, what it copies one after the other, in place of the costs above. Copied.
   std::span<const CopyCost> copies = {};
 };
 

@@ -37,7 +37,7 @@ class Program {
                      Variables mutates, int priority = 0) {
     const Lane lane = to.is_gpu() ? Lane::kCopyIn : Lane::kCopyOut;
     ops_.push_back({.device = to.is_gpu() ? to : from, .lane = lane});
-    ops_.back().cost = {.bytes = bytes, .from = from, .to = to, .priority = priority};
+    ops_.back().cost = {.copies = {{bytes, from, to}}, .priority = priority};
     return finish(reads, mutates);
   }
   std::uint64_t compute(Device device, double flops, Variables reads, Variables mutates,

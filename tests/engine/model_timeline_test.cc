@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -35,10 +38,13 @@ Timeline timeline_of(const Engine& engine) {
 
 /// A megabyte from the host to GPU `id`.
 PushOptions copy_in(int id) {
+  static const std::array<CopyCost, 2> costs = {{
+      {.bytes = 1'000'000, .to = Device::gpu(0)},
+      {.bytes = 1'000'000, .to = Device::gpu(1)},
+  }};
   return {.device = Device::gpu(id),
           .lane = Lane::kCopyIn,
-          .bytes = 1'000'000,
-          .copies_to = Device::gpu(id)};
+          .copies = std::span(&costs.at(static_cast<std::size_t>(id)), 1)};
 }
 
 PushOptions compute_on(int id, double flops) { return {.device = Device::gpu(id), .flops = flops}; }
