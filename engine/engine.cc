@@ -74,7 +74,7 @@ void call_once(UniqueFunction<void()>& last) {
 }
 
 void submit_end(EngineCore& engine, const Var& var, UniqueFunction<void()> last,
-                const PushOptions& options, bool frees) {
+                const PushOptions& options, bool frees_early) {
   Task task;
   if (last) task = [last = std::move(last)](RunContext&) mutable { call_once(last); };
   Submission submission{
@@ -83,7 +83,7 @@ void submit_end(EngineCore& engine, const Var& var, UniqueFunction<void()> last,
       .options = &options,
       .priority = INT_MAX,  // what a variable's end gives back is wanted by what is to come
       .kind = Submission::Kind::kDelete,
-      .frees = frees,
+      .frees_early = frees_early,
       .admission = Submission::Admission::kForced};
   engine.submit(submission);
 }
@@ -168,7 +168,7 @@ void Engine::delete_variable(Var var, UniqueFunction<void()> last, const PushOpt
   PushOptions options = given;
   if (options.name.empty()) options.name = "delete_variable";
   options.cancel = {};  // what is deleted must be given back
-  detail::submit_end(engine, var, std::move(last), options, /*frees=*/false);
+  detail::submit_end(engine, var, std::move(last), options, /*frees_early=*/false);
 }
 
 void Engine::clear_error(const Var& var) {

@@ -41,7 +41,8 @@ struct Submission {
   const PushOptions* options = nullptr;
   int priority = 0;
   Kind kind = Kind::kRun;
-  bool frees = false;  ///< of kDelete: the task gives a block back to a device that frees early
+  /// Of kDelete: the task gives a block back to a device that frees early (see Backend).
+  bool frees_early = false;
   Admission admission = Admission::kBlock;
   std::int64_t pushed_at = 0;  ///< if traced
   device::RecordedPlace recorded = {};

@@ -51,6 +51,7 @@ struct alignas(kOperationBytes) Operation : ReadyNode {
     kManyAccesses = 1U << 6U,
     kInline = 1U << 7U,       ///< has no queue: run by whoever makes it ready
     kCancellable = 1U << 8U,  ///< it is of a group
+    kFreesEarly = 1U << 9U,   ///< gives a block back to a device that frees early
   };
   /// Set on the way by who runs it, and before that by who makes it ready.
   enum Mark : std::uint8_t {
@@ -183,9 +184,9 @@ struct alignas(kOperationBytes) Operation : ReadyNode {
   }
 
  private:
-  static constexpr unsigned kLaneShift = 9;
+  static constexpr unsigned kLaneShift = 10;
   static constexpr unsigned kLaneMask = 7;
-  static constexpr unsigned kKindShift = 12;
+  static constexpr unsigned kKindShift = 13;
   static constexpr unsigned kKindMask = 3;
 };
 static_assert(sizeof(Operation) == kOperationBytes);

@@ -76,9 +76,9 @@ inline Route ThreadedEngine::route(const Submission& submission) {
       // copy behind it: there it is better to wait on the host, where priorities count.
       if (options.lane == Lane::kCompute) flags |= Operation::kFollowsIssued;
     }
-  } else if (submission.frees) {
+  } else if (submission.frees_early) {
     route.queue = &router_.find_frees(options.device);
-    flags |= Operation::kOnStream | Operation::kFollowsIssued;
+    flags |= Operation::kFreesEarly | Operation::kOnStream | Operation::kFollowsIssued;
   } else {
     flags |= Operation::kInline;
   }

@@ -97,9 +97,8 @@ void ThreadedEngine::execute(Operation& op) {
 }
 
 void ThreadedEngine::execute_unusual(Operation& op, RunContext& context, OperationScope& scope) {
-  // What runs inline may be run by the thread that ends the process, and so may what gives back.
-  const bool gives_back = op.kind() == Submission::Kind::kDelete && op.is(Operation::kBrief);
-  if (!op.is(Operation::kInline) && !gives_back) halt_if_asked();
+  // What runs inline may be run by the thread that ends the process, and so may an early free.
+  if (!op.is(Operation::kInline) && !op.is(Operation::kFreesEarly)) halt_if_asked();
   if (tracing()) op.extras->started_at = now_ns();
   const bool skip = must_skip(op, context);
   if (skip && tracing()) op.extras->started_at = 0;
