@@ -4,6 +4,7 @@
 // simulated GPUs.
 
 #include <cstdint>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@ namespace {
 
 using bench::Row;
 using bench::overlap::Comparison;
+using bench::overlap::Findings;
 using bench::overlap::Program;
 using bench::overlap::Sizes;
 
@@ -44,8 +46,9 @@ struct Options {
   std::string json;
 };
 
-/// All programs on the GPUs that `gpus` says, from then on those of this process.
-std::vector<Row> measure_on(const std::string& gpus, const Options& options) {
+/// All programs on the GPUs that `gpus` says, from then on those of this process. One that fails
+/// does not keep the others from being measured.
+Findings measure_on(const std::string& gpus, const Options& options) {
   // A trace tells of simulated GPUs only when they were at work.
   const bool simulated = gpus.starts_with("sim:");
   heddle::configure(
@@ -55,38 +58,48 @@ std::vector<Row> measure_on(const std::string& gpus, const Options& options) {
   }
   Sizes sizes = simulated ? kSizesOfSimulated : kSizesOfReal;
   if (options.side != 0) sizes.side = options.side;
-  std::vector<Row> rows;
+  Findings findings;
   for (const Program& program : bench::overlap::programs()) {
     if (program.name.find(options.program) == std::string_view::npos) continue;
-    Comparison comparison(program, sizes);
-    comparison.verify(options.steps);
     const std::string name = std::string(program.name) + (simulated ? "" : " on " + gpus);
-    const std::vector<Row> more =
-        comparison.measure(name, options.runs, options.steps, options.check);
-    rows.insert(rows.end(), more.begin(), more.end());
+    try {
+      Comparison comparison(program, sizes);
+      comparison.verify(options.steps);
+      const std::vector<Row> rows =
+          comparison.measure(name, options.runs, options.steps, options.check);
+      findings.rows.insert(findings.rows.end(), rows.begin(), rows.end());
+    } catch (const std::exception& error) {
+      findings.complaints.push_back(name + ": " + error.what());
+    }
   }
-  return rows;
+  return findings;
 }
 
 /// Nothing without a real GPU.
-std::vector<Row> measure_on_real(const Options& options) {
+Findings measure_on_real(const Options& options) {
   const int real = heddle::num_physical_gpus();
   if (real == 0) return {};
   return measure_on(real == 1 ? "cuda:0,cuda:0" : "cuda:0,cuda:1", options);
 }
 
+Findings measure_on_both(const Options& options) {
+  // First, as this process must not have used heddle then.
+  const Findings real =
+      bench::overlap::in_own_process([&options] { return measure_on_real(options); });
+  Findings all = measure_on(kSimulated, options);
+  all.rows.insert(all.rows.end(), real.rows.begin(), real.rows.end());
+  all.complaints.insert(all.complaints.end(), real.complaints.begin(), real.complaints.end());
+  return all;
+}
+
 void measure(const Options& options) {
-  std::vector<Row> rows;
-  if (!options.gpus.empty()) {
-    rows = measure_on(options.gpus, options);
-  } else {
-    const std::vector<Row> real =
-        bench::overlap::rows_of_own_process([&options] { return measure_on_real(options); });
-    rows = measure_on(kSimulated, options);
-    rows.insert(rows.end(), real.begin(), real.end());
-  }
-  bench::print_table(rows);
-  if (!options.json.empty()) bench::write_json(options.json, "overlap", rows);
+  const Findings findings =
+      options.gpus.empty() ? measure_on_both(options) : measure_on(options.gpus, options);
+  bench::print_table(findings.rows);
+  if (!options.json.empty()) bench::write_json(options.json, "overlap", findings.rows);
+  std::string complaints;
+  for (const std::string& complaint : findings.complaints) complaints += "\n  " + complaint;
+  if (!complaints.empty()) throw std::runtime_error("not all is well:" + complaints);
 }
 
 std::string describe_programs() {
@@ -94,17 +107,15 @@ std::string describe_programs() {
   for (const Program& program : bench::overlap::programs()) {
     text.append("  ").append(program.name).append(": ").append(program.summary).append("\n");
   }
-  return text +
-         "Efficiency is the time of the busiest lane of a GPU, which copies or computes, by that "
-         "of the\nwhole run: 1 is a run that hides all the rest behind it. Where operations wait "
-         "for each other in a\nchain that takes longer than any lane, not even streams by hand "
-         "come "
-         "to 1. Efficiency by the bound\ncounts that chain then: on the model clock, which knows "
-         "it, and with as many lanes as one likes.\n"
-         "On real GPUs the time of a lane is what its pieces of work take when each runs alone.\n"
-         "Hand-written streams do the same with the same kernels, but without the engine: with "
-         "streams\nand events, on simulated GPUs of heddle's device layer, on real ones of CUDA. "
-         "The networks have\nnone. Before anything is measured all must have the same results.";
+  return text + R"(Efficiency is the time of the busiest lane of a GPU, which copies or computes,
+by that of the whole run: 1 is a run that hides all the rest behind it. Where operations wait for
+each other in a chain that takes longer than any lane, not even streams by hand come to 1.
+Efficiency by the bound counts that chain then: on the model clock, which knows it, and with as
+many lanes as one likes. On real GPUs the time of a lane is what its pieces of work take when each
+runs alone.
+Hand-written streams do the same with the same kernels, but without the engine: with streams and
+events, on simulated GPUs of heddle's device layer, on real ones of CUDA. All must have the results
+of the serial steps, before anything is measured and in the end.)";
 }
 
 std::string side_help() {

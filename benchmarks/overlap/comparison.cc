@@ -3,7 +3,6 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <iterator>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -15,6 +14,12 @@ using heddle::OpRecord;
 
 /// What each program must reach on the model clock when it never waits.
 constexpr double kLeastOfBound = 0.95;
+
+// Where the contenders stand.
+constexpr std::size_t kHeddle = 0;
+constexpr std::size_t kByHand = 1;
+constexpr std::size_t kSerial = 2;
+constexpr std::size_t kEachOperation = 3;
 
 Run run_once(const Contender& contender, int steps) {
   heddle::Engine& engine = heddle::Engine::get();
@@ -39,7 +44,7 @@ Run run_once(const Contender& contender, int steps) {
 struct Rivals {
   const Run& serial;
   const Run& each_operation;
-  const Run* by_hand;  ///< or null
+  const Run& by_hand;
 };
 
 /// What one contender took, in all of its runs.
@@ -63,7 +68,7 @@ class Measured {
     if (run.wall.efficiency > 0) rows_[1].samples.push_back(run.wall.efficiency);
     rows_[2].samples.push_back(rivals.serial.wall.wall / wall);
     rows_[3].samples.push_back(rivals.each_operation.wall.wall / wall);
-    if (rivals.by_hand != nullptr) rows_[4].samples.push_back(wall / rivals.by_hand->wall.wall);
+    rows_[4].samples.push_back(wall / rivals.by_hand.wall.wall);
     if (run.timeline.empty()) return;  // a real GPU has no model, nor has what is done by hand
     rows_[5].samples.push_back(run.model.wall);
     rows_[6].samples.push_back(run.model.efficiency);
@@ -86,22 +91,22 @@ class Measured {
   std::array<Row, 10> rows_;
 };
 
-}  // namespace
-
-// heddle stands first, the two that wait stand last.
-Comparison::Comparison(const Program& program, const Sizes& sizes) : program_(program) {
-  add("heddle", Waits::When::kNever, sizes);
-  if (program.by_hand != nullptr) {
-    machine_ = by_hand::make_machine();
-    contenders_.push_back({"hand-written", program.by_hand(sizes, *machine_), machine_.get()});
-    if (by_hand::on_real_gpus()) alone_ = program.by_hand(sizes, *machine_);
-  }
-  add("serial steps", Waits::When::kEachStep, sizes);
-  add("wait after each operation", Waits::When::kEachOperation, sizes);
+void expect_at_least(double least, const char* what, double value) {
+  if (value >= least) return;
+  throw std::runtime_error(std::string(what) + ' ' + std::to_string(value) +
+                           " on the model clock, expected at least " + std::to_string(least));
 }
 
-void Comparison::add(const char* name, Waits::When when, const Sizes& sizes) {
-  contenders_.push_back({name, program_.on_heddle(sizes, Waits(when))});
+}  // namespace
+
+Comparison::Comparison(const Program& program, const Sizes& sizes)
+    : program_(program), machine_(by_hand::make_machine()) {
+  const auto on_heddle = [&](Waits::When when) { return program.on_heddle(sizes, Waits(when)); };
+  contenders_ = {{{"heddle", on_heddle(Waits::When::kNever)},
+                  {"hand-written", program.by_hand(sizes, *machine_), machine_.get()},
+                  {"serial steps", on_heddle(Waits::When::kEachStep)},
+                  {"wait after each operation", on_heddle(Waits::When::kEachOperation)}}};
+  if (by_hand::on_real_gpus()) alone_ = program.by_hand(sizes, *machine_);
 }
 
 void Comparison::verify(int steps) {
@@ -111,26 +116,23 @@ void Comparison::verify(int steps) {
 }
 
 void Comparison::expect_equal_results() const {
-  const Contender& serial = *std::prev(contenders_.end(), 2);
+  const Contender& serial = contenders_[kSerial];
   const auto expected = serial.script->results();
   for (const Contender& contender : contenders_) {
     if (contender.script->results() == expected) continue;
-    throw std::runtime_error(std::string(program_.name) + ": \"" + contender.name +
-                             "\" has other results than \"" + serial.name + '"');
+    throw std::runtime_error('"' + contender.name + "\" has other results than \"" + serial.name +
+                             '"');
   }
 }
 
 std::vector<Run> Comparison::run_each(int steps) {
   std::vector<Run> runs;
   for (const Contender& contender : contenders_) runs.push_back(run_once(contender, steps));
-  if (!by_hand::on_real_gpus()) return runs;
-  double busiest = 0;
-  if (alone_ != nullptr) {
-    machine_->run_alone(true);
-    alone_->run(steps);
-    machine_->run_alone(false);
-    busiest = overlap_of(machine_->take_records(), 1.0).efficiency;
-  }
+  if (alone_ == nullptr) return runs;
+  machine_->run_alone(true);
+  alone_->run(steps);
+  machine_->run_alone(false);
+  const double busiest = overlap_of(machine_->take_records(), 1.0).efficiency;
   // What the engine notes is when it enqueued the work, not when the GPU was at it.
   for (Run& run : runs) run.wall.efficiency = busiest / run.wall.wall;
   return runs;
@@ -142,12 +144,11 @@ std::vector<Row> Comparison::measure(const std::string& name, int runs, int step
   Run reference;
   for (int i = 0; i < runs; ++i) {
     std::vector<Run> each = run_each(steps);
-    const Rivals rivals{.serial = *std::prev(each.end(), 2),
-                        .each_operation = each.back(),
-                        .by_hand = machine_ != nullptr ? &each[1] : nullptr};
+    const Rivals rivals{
+        .serial = each[kSerial], .each_operation = each[kEachOperation], .by_hand = each[kByHand]};
     for (std::size_t k = 0; k < each.size(); ++k) measured[k].add(each[k], rivals);
-    if (check && i > 0) check_model(reference, each.front());
-    reference = std::move(each.front());
+    if (check && i > 0) check_model(reference, each[kHeddle]);
+    reference = std::move(each[kHeddle]);
   }
   expect_equal_results();
   std::vector<Row> rows;
@@ -157,18 +158,11 @@ std::vector<Row> Comparison::measure(const std::string& name, int runs, int step
 
 void Comparison::check_model(const Run& first, const Run& second) const {
   if (first.timeline != second.timeline) {
-    throw std::runtime_error(std::string(program_.name) +
-                             ": two runs have different modelled timelines");
+    throw std::runtime_error("two runs have different modelled timelines");
   }
   if (first.timeline.empty()) return;
   expect_at_least(program_.least_efficiency, "efficiency", first.model.efficiency);
   expect_at_least(kLeastOfBound, "efficiency by the bound", first.model.of_bound);
-}
-
-void Comparison::expect_at_least(double least, const char* what, double value) const {
-  if (value >= least) return;
-  throw std::runtime_error(std::string(program_.name) + ": " + what + ' ' + std::to_string(value) +
-                           " on the model clock, expected at least " + std::to_string(least));
 }
 
 }  // namespace bench::overlap

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,17 +41,15 @@ class Comparison {
   std::vector<Row> measure(const std::string& name, int runs, int steps, bool check);
 
  private:
-  void add(const char* name, Waits::When when, const Sizes& sizes);
   void expect_equal_results() const;
   /// Runs all of them. On real GPUs, efficiency is by what the pieces of work take alone.
   std::vector<Run> run_each(int steps);
   void check_model(const Run& first, const Run& second) const;
-  void expect_at_least(double least, const char* what, double value) const;
 
   const Program& program_;
-  std::unique_ptr<by_hand::Machine> machine_;  // null: nobody has written it by hand
-  std::unique_ptr<Script> alone_;              // the script by hand, to time its pieces; or null
-  std::vector<Contender> contenders_;
+  const std::unique_ptr<by_hand::Machine> machine_;
+  std::unique_ptr<Script> alone_;  // by hand, to time its pieces on real GPUs; else null
+  std::array<Contender, 4> contenders_;
 };
 
 }  // namespace bench::overlap

@@ -11,28 +11,30 @@ namespace {
 using heddle::Device;
 using heddle::NDArray;
 
-constexpr std::int64_t kInputs = 784;
-constexpr std::int64_t kOutputs = 10;
-
 /// What has a weight for each layer: first layer first.
 using PerLayer = std::array<NDArray, 2>;
 
 /// Some hidden units of the network, with all that leads to them and from them.
 struct Slice {
-  Slice(std::int64_t units, Device gpu)
-      : weight{NDArray::full({units, kInputs}, 0.01F, gpu),
-               NDArray::full({kOutputs, units}, 0.01F, gpu)},
-        bias{NDArray::zeros({units}, gpu), NDArray::zeros({kOutputs}, gpu)} {}
+  Slice(const NetworkSizes& sizes, int index, Device gpu) {
+    for (std::size_t layer = 0; layer < 2; ++layer) {
+      const std::int64_t outputs = sizes.outputs(layer);
+      weight[layer] =
+          NDArray::from(weight_of(sizes, index, layer), {outputs, sizes.inputs(layer)}, gpu);
+      bias[layer] = NDArray::zeros({outputs}, gpu);
+    }
+  }
 
   PerLayer weight, bias;
 };
 
 /// The network on one device, with its gradients.
 struct Replica {
-  Replica(const Sizes& sizes, Device gpu, int count)
-      : images(NDArray::ones({2 * sizes.side, kInputs}, Device::cpu_pinned())),
-        labels(NDArray::zeros({2 * sizes.side}, gpu)) {
-    for (int i = 0; i < count; ++i) slices.emplace_back(sizes.side / 2 / count, gpu);
+  Replica(const NetworkSizes& sizes, Device gpu)
+      : images(NDArray::from(images_of(sizes, gpu.id()), {sizes.batch, kInputs},
+                             Device::cpu_pinned())),
+        labels(NDArray::from(labels_of(sizes), {sizes.batch}, gpu)) {
+    for (int i = 0; i < sizes.slices; ++i) slices.emplace_back(sizes, i, gpu);
   }
 
   /// Of the weights of each slice.
@@ -71,11 +73,11 @@ struct Replica {
 
 class Network final : public Script {
  public:
-  Network(const Sizes& sizes, Waits waits, int slices)
+  Network(const NetworkSizes& sizes, Waits waits)
       : waits_(waits),
-        replicas_({Replica(sizes, Device::gpu(0), slices), Replica(sizes, Device::gpu(1), slices)}),
+        replicas_({Replica(sizes, Device::gpu(0)), Replica(sizes, Device::gpu(1))}),
         store_(heddle::KVStore::create("device")) {
-    store_->set_optimizer(heddle::Sgd{.lr = 0.01});
+    store_->set_optimizer(heddle::Sgd{.lr = kLearningRate});
     for (std::size_t i = 0; i < replicas_[0].slices.size(); ++i) {
       for (std::size_t layer = 0; layer < 2; ++layer) {
         store_->init(key_of(i, layer), replicas_[0].slices[i].weight[layer]);
@@ -128,8 +130,23 @@ class Network final : public Script {
 
 }  // namespace
 
+std::vector<float> images_of(const NetworkSizes& sizes, int device) {
+  return mixed(sizes.batch * kInputs, 1.0F, static_cast<std::uint32_t>(1 + device));
+}
+
+std::vector<float> labels_of(const NetworkSizes& sizes) {
+  std::vector<float> labels;
+  for (std::int64_t i = 0; i < sizes.batch; ++i) labels.push_back(static_cast<float>(i % kOutputs));
+  return labels;
+}
+
+std::vector<float> weight_of(const NetworkSizes& sizes, int slice, std::size_t layer) {
+  const auto seed = static_cast<std::uint32_t>(100 + 2 * slice) + static_cast<std::uint32_t>(layer);
+  return mixed(sizes.outputs(layer) * sizes.inputs(layer), 0.1F, seed);
+}
+
 std::unique_ptr<Script> make_network(const Sizes& sizes, Waits waits, int slices) {
-  return std::make_unique<Network>(sizes, waits, slices);
+  return std::make_unique<Network>(NetworkSizes(sizes, slices), waits);
 }
 
 }  // namespace bench::overlap

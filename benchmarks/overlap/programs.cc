@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "overlap/by_hand/network.h"
 #include "overlap/by_hand/scripts.h"
 #include "overlap/network.h"
 
@@ -119,6 +120,11 @@ std::unique_ptr<Script> on_heddle(const Sizes& sizes, Waits waits) {
 }
 
 template <int kSlices>
+std::unique_ptr<Script> network_by_hand(const Sizes& sizes, by_hand::Machine& machine) {
+  return by_hand::make_network(sizes, machine, kSlices);
+}
+
+template <int kSlices>
 std::unique_ptr<Script> network(const Sizes& sizes, Waits waits) {
   return make_network(sizes, waits, kSlices);
 }
@@ -135,14 +141,14 @@ constexpr std::array<Program, 4> kPrograms = {{
      .by_hand = by_hand::make_halo,
      .least_efficiency = 0.95},
     {.name = "network",
-     .summary = "a two-layer network trained on two devices through a store; not by hand",
+     .summary = "a two-layer network trained on two devices through a store",
      .on_heddle = network<1>,
-     .by_hand = nullptr,
+     .by_hand = network_by_hand<1>,
      .least_efficiency = 0.75},
     {.name = "sliced network",
      .summary = "the same, its hidden layer in four slices that are pushed and pulled apart",
      .on_heddle = network<4>,
-     .by_hand = nullptr,
+     .by_hand = network_by_hand<4>,
      .least_efficiency = 0.95},
 }};
 

@@ -36,7 +36,6 @@ struct Program {
   std::string_view name;
   std::string_view summary;
   std::unique_ptr<Script> (*on_heddle)(const Sizes& sizes, Waits waits);
-  /// Null: nobody has written it.
   std::unique_ptr<Script> (*by_hand)(const Sizes& sizes, by_hand::Machine& machine);
   double least_efficiency;  ///< that must be reached on the model clock when it never waits
 };

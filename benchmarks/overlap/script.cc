@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <random>
 
 namespace bench::overlap {
 
@@ -22,6 +23,15 @@ std::vector<float> rising(std::int64_t size, std::int64_t begin) {
 std::vector<float> falling(std::int64_t size, std::int64_t begin) {
   std::vector<float> values = rising(size, begin);
   std::reverse(values.begin(), values.end());
+  return values;
+}
+
+std::vector<float> mixed(std::int64_t size, float most, std::uint32_t seed) {
+  std::minstd_rand random(seed);
+  std::vector<float> values(static_cast<std::size_t>(size));
+  for (float& value : values) {
+    value = (static_cast<float>(random() % 2001) - 1000.0F) * (most / 1000.0F);
+  }
   return values;
 }
 

@@ -27,7 +27,8 @@ struct Sizes {
   std::int64_t edge() const { return matrix() * 3 / 8; }  ///< what the halo exchange sends
 };
 
-// What the scripts begin with. The numbers are integers, so that products are exact in any order.
+// What the scripts begin with. But for the last, the numbers are integers, so that products are
+// exact in any order.
 
 /// A matrix whose product with another one has that one's columns, each one further to the right:
 /// a step too many or too few shows.
@@ -36,5 +37,7 @@ std::vector<float> shifting_matrix(const Sizes& sizes);
 std::vector<float> rising(std::int64_t size, std::int64_t begin);
 /// The other way round.
 std::vector<float> falling(std::int64_t size, std::int64_t begin);
+/// Numbers between -`most` and `most` in no order, which `seed` chooses.
+std::vector<float> mixed(std::int64_t size, float most, std::uint32_t seed);
 
 }  // namespace bench::overlap

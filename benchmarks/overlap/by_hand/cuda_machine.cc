@@ -23,6 +23,7 @@ namespace device = heddle::device;
 using heddle::Device;
 using heddle::Lane;
 using heddle::OpRecord;
+using heddle::ops::MatmulSizes;
 
 /// Its number among the real ones.
 int index_of(Device gpu) {
@@ -82,12 +83,35 @@ class CudaStream final : public Stream {
             "cudaMemcpyAsync");
     });
   }
-  void multiply(const heddle::ops::MatmulSizes& sizes, const Buffer& a, const Buffer& b,
+  void multiply(const MatmulSizes& sizes, const Buffer& a, const Buffer& b,
                 const Buffer& out) override {
     enqueue("dot", [&] { blas_.multiply(sizes, a.data, b.data, out.data, /*accumulate=*/false); });
   }
-  void maximum(const Buffer& a, const Buffer& b, const Buffer& out) override {
-    enqueue("maximum", [&] { launch_maximum(stream_.get(), a, b, out); });
+  void combine(Combination how, const Buffer& a, const Buffer& b, const Buffer& out) override {
+    enqueue("combine", [&] { launch_combine(stream_.get(), how, a, b, out); });
+  }
+  void relu(const Buffer& x, const Buffer& out) override {
+    enqueue("relu", [&] { launch_relu(stream_.get(), x, out); });
+  }
+  void fully_connected(const MatmulSizes& sizes, const Buffer& x, const Buffer& weight,
+                       const Buffer& bias, const Buffer& out) override {
+    enqueue("fully_connected", [&] {
+      launch_rows_of(stream_.get(), bias, out);
+      blas_.multiply(sizes, x.data, weight.data, out.data, /*accumulate=*/true);
+    });
+  }
+  void weight_gradient(const MatmulSizes& sizes, const Buffer& grad, const Buffer& x,
+                       const Buffer& weight, const Buffer& bias) override {
+    enqueue("weight_gradient", [&] {
+      launch_sum_of_rows(stream_.get(), grad, bias);
+      blas_.multiply(sizes, grad.data, x.data, weight.data, /*accumulate=*/false);
+    });
+  }
+  void loss_gradient(const Buffer& logits, const Buffer& labels, const Buffer& out) override {
+    enqueue("loss_gradient", [&] { launch_loss_gradient(stream_.get(), logits, labels, out); });
+  }
+  void update(const Buffer& first, const Buffer& second, const Buffer& weight, double lr) override {
+    enqueue("update", [&] { launch_update(stream_.get(), first, second, weight, lr); });
   }
 
   void synchronize() const { check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize"); }

@@ -26,6 +26,9 @@ struct Buffer {
 /// A point in the order of a stream: the one at which it was last recorded.
 enum class Event : std::size_t {};
 
+/// What becomes of two elements; of a gradient and a result of relu(), the gradient of its operand.
+enum class Combination { kMaximum, kSum, kReluBackward };
+
 /// An in-order queue of one GPU. No call waits for work.
 class Stream {
  public:
@@ -41,7 +44,20 @@ class Stream {
   virtual void multiply(const heddle::ops::MatmulSizes& sizes, const Buffer& a, const Buffer& b,
                         const Buffer& out) = 0;
   /// Element by element; `out` may be an operand.
-  virtual void maximum(const Buffer& a, const Buffer& b, const Buffer& out) = 0;
+  virtual void combine(Combination how, const Buffer& a, const Buffer& b, const Buffer& out) = 0;
+  virtual void relu(const Buffer& x, const Buffer& out) = 0;
+  /// out = x times the transpose of `weight`, plus `bias` in each row.
+  virtual void fully_connected(const heddle::ops::MatmulSizes& sizes, const Buffer& x,
+                               const Buffer& weight, const Buffer& bias, const Buffer& out) = 0;
+  /// The gradients of what that has added up: weight = the transpose of `grad` times x, and bias =
+  /// the sum of the rows of `grad`.
+  virtual void weight_gradient(const heddle::ops::MatmulSizes& sizes, const Buffer& grad,
+                               const Buffer& x, const Buffer& weight, const Buffer& bias) = 0;
+  /// Of the mean of the cross entropies of softmax(logits), with a row for each label.
+  virtual void loss_gradient(const Buffer& logits, const Buffer& labels, const Buffer& out) = 0;
+  /// weight -= lr (first + second)
+  virtual void update(const Buffer& first, const Buffer& second, const Buffer& weight,
+                      double lr) = 0;
 };
 
 /// The GPUs of the process, apart from heddle's engine. Belongs to one thread.

@@ -137,7 +137,7 @@ class Halo final : public Script {
     std::swap(side.interior, side.next);
     side.compute->wait(side.received);
     side.compute->wait(to.received);  // the edge has been read
-    side.compute->maximum(side.edge, side.other, side.edge);
+    side.compute->combine(Combination::kMaximum, side.edge, side.other, side.edge);
     side.compute->record(side.updated);
   }
 

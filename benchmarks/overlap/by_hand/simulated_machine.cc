@@ -14,10 +14,9 @@
 #include "engine/device/backend.h"
 #include "engine/device/sim_clock.h"
 #include "ndarray/copy.h"
-#include "ops/dispatch.h"
-#include "ops/elementwise.h"
 #include "ops/matmul.h"
 #include "overlap/by_hand/machine.h"
+#include "overlap/by_hand/simulated_kernels.h"
 #include "overlap/by_hand/threads.h"
 
 namespace bench::overlap::by_hand {
@@ -27,6 +26,7 @@ namespace device = heddle::device;
 using heddle::Device;
 using heddle::Lane;
 using heddle::OpRecord;
+using heddle::ops::MatmulSizes;
 
 /// The time of the simulated machine, where a copy begins when its link could, also if its thread
 /// wakes up later: what a lane takes is then what it would take there.
@@ -72,18 +72,42 @@ class SimulatedStream final : public Stream {
         heddle::detail::is_brief(from.device, to.device, bytes));
   }
 
-  void multiply(const heddle::ops::MatmulSizes& sizes, const Buffer& a, const Buffer& b,
+  void multiply(const MatmulSizes& sizes, const Buffer& a, const Buffer& b,
                 const Buffer& out) override {
     issue("dot", [sizes, a, b, out] {
       heddle::ops::matmul(sizes, a.data, b.data, out.data, /*accumulate=*/false);
     });
   }
 
-  void maximum(const Buffer& a, const Buffer& b, const Buffer& out) override {
-    constexpr std::size_t kFloat = heddle::ops::index_of(heddle::DType::kFloat32);
-    issue("maximum", [a, b, out] {
-      heddle::ops::maximum_op.kernels[kFloat](a.data, true, b.data, true, out.data, out.size);
+  void combine(Combination how, const Buffer& a, const Buffer& b, const Buffer& out) override {
+    issue("combine", [how, a, b, out] { by_hand::combine(how, a, b, out); });
+  }
+
+  void relu(const Buffer& x, const Buffer& out) override {
+    issue("relu", [x, out] { by_hand::relu(x, out); });
+  }
+
+  void fully_connected(const MatmulSizes& sizes, const Buffer& x, const Buffer& weight,
+                       const Buffer& bias, const Buffer& out) override {
+    issue("fully_connected",
+          [sizes, x, weight, bias, out] { by_hand::fully_connected(sizes, x, weight, bias, out); });
+  }
+
+  void weight_gradient(const MatmulSizes& sizes, const Buffer& grad, const Buffer& x,
+                       const Buffer& weight, const Buffer& bias) override {
+    issue("weight_gradient", [sizes, grad, x, weight, bias] {
+      by_hand::weight_gradient(sizes, grad, x, weight, bias);
     });
+  }
+
+  void loss_gradient(const Buffer& logits, const Buffer& labels, const Buffer& out) override {
+    issue("loss_gradient", [logits, labels, out] { by_hand::loss_gradient(logits, labels, out); });
+  }
+
+  void update(const Buffer& first, const Buffer& second, const Buffer& weight, double lr) override {
+    issue(
+        "update", [first, second, weight, lr] { by_hand::update(first, second, weight, lr); },
+        /*is_brief=*/true);
   }
 
   void take_records(std::vector<OpRecord>& records) {
