@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iomanip>
 #include <memory>
@@ -14,18 +15,33 @@
 namespace bench {
 namespace {
 
-/// The first line that `command` prints, or "unknown" if it prints none.
+/// The first line that `command` prints; empty if it prints none.
 std::string first_line(const std::string& command) {
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   std::array<char, 256> line{};
-  if (!pipe || std::fgets(line.data(), line.size(), pipe.get()) == nullptr) return "unknown";
+  if (!pipe || std::fgets(line.data(), line.size(), pipe.get()) == nullptr) return {};
   std::string result = line.data();
   return result.substr(0, result.find('\n'));
 }
 
-/// Of the sources that this was built from; "-dirty" if they have been changed since.
+/// Of the sources that this was built from; "-dirty" if they have been changed since. Where they
+/// are a copy without git, HEDDLE_COMMIT says it.
 std::string commit() {
-  return first_line("git -C '" HEDDLE_SOURCE_DIR "' describe --always --dirty 2>/dev/null");
+  std::string known =
+      first_line("git -C '" HEDDLE_SOURCE_DIR "' describe --always --dirty 2>/dev/null");
+  if (!known.empty()) return known;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment
+  const char* const said = std::getenv("HEDDLE_COMMIT");
+  return said != nullptr ? said : "unknown";
+}
+
+/// Name and driver of the first CUDA GPU, behind a comma; empty if there is none.
+std::string gpu() {
+  const std::string known =
+      first_line("nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null");
+  const std::size_t comma = known.find(", ");
+  if (comma == std::string::npos) return {};
+  return ", " + known.substr(0, comma) + " with driver " + known.substr(comma + 2);
 }
 
 std::string machine() {
@@ -36,7 +52,7 @@ std::string machine() {
     model = line.substr(line.find(':') + 2);
     break;
   }
-  return model + ", " + std::to_string(std::thread::hardware_concurrency()) + " CPUs";
+  return model + ", " + std::to_string(std::thread::hardware_concurrency()) + " CPUs" + gpu();
 }
 
 /// None of the texts has control characters.

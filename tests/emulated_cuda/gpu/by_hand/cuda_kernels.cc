@@ -1,0 +1,2 @@
+// The kernels as plain C++.
+#include "gpu/by_hand/cuda_kernels.cu"
