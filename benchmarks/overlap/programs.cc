@@ -24,28 +24,29 @@ NDArray rising_matrix_on(Device device, const Sizes& sizes, std::int64_t begin) 
   return NDArray::from(rising(sizes.matrix(), begin), square(sizes), device);
 }
 
-/// Chunks come from the host, are multiplied, and go back; each of the three has its own buffers.
+/// Chunks come from the host, are multiplied, and go back. There are buffers on the GPU for three
+/// of them.
 class Pipeline final : public Script {
  public:
   Pipeline(const Sizes& sizes, Waits waits)
       : waits_(waits), weight_(shifting_matrix_on(gpu_, sizes)) {
-    for (std::size_t i = 0; i < kBuffers; ++i) {
-      const auto begin = static_cast<std::int64_t>(i);
-      from_.push_back(rising_matrix_on(Device::cpu_pinned(), sizes, begin));
-      there_.emplace_back(square(sizes), gpu_);
+    for (std::int64_t i = 0; i < kChunks; ++i) {
+      from_.push_back(rising_matrix_on(Device::cpu_pinned(), sizes, i));
       back_.push_back(NDArray::zeros(square(sizes), Device::cpu_pinned()));
     }
+    for (int i = 0; i < 3; ++i) there_.emplace_back(square(sizes), gpu_);
   }
 
   void run(int steps) override {
     for (int step = 0; step < steps; ++step) {
-      const std::size_t i = static_cast<std::size_t>(step) % kBuffers;
-      there_[i].copy_from(from_[i]);
-      waits_.after_operation(there_[i]);
-      const NDArray product = dot(there_[i], weight_);
+      const std::size_t chunk = static_cast<std::size_t>(step) % from_.size();
+      NDArray& there = there_[static_cast<std::size_t>(step) % there_.size()];
+      there.copy_from(from_[chunk]);
+      waits_.after_operation(there);
+      const NDArray product = dot(there, weight_);
       waits_.after_operation(product);
-      back_[i].copy_from(product);
-      waits_.after_operation(back_[i]);
+      back_[chunk].copy_from(product);
+      waits_.after_operation(back_[chunk]);
       waits_.after_step();
     }
     heddle::Engine::get().wait_for_all();
@@ -58,7 +59,6 @@ class Pipeline final : public Script {
   }
 
  private:
-  static constexpr std::size_t kBuffers = 3;
   const Device gpu_ = Device::gpu(0);
 
   const Waits waits_;
@@ -66,8 +66,8 @@ class Pipeline final : public Script {
   std::vector<NDArray> from_, there_, back_;
 };
 
-/// Each of two devices computes on its interior while it gets the other's edge, and then updates
-/// its own edge from that.
+/// Each of two devices computes on its interior while it gets the other's edge, and then makes its
+/// own edge of that and of the least that there must be.
 class Halo final : public Script {
  public:
   Halo(const Sizes& sizes, Waits waits) : waits_(waits) {
@@ -78,6 +78,7 @@ class Halo final : public Script {
       interior_.push_back(rising_matrix_on(gpu, sizes, i));
       edge_.push_back(NDArray::from(i == 0 ? rising(edge, 0) : falling(edge, 0), {edge}, gpu));
       other_.emplace_back(heddle::Shape{edge}, gpu);
+      least_.push_back(NDArray::zeros({edge}, gpu));
     }
   }
 
@@ -90,7 +91,7 @@ class Halo final : public Script {
       for (std::size_t i = 0; i < kDevices; ++i) {
         interior_[i] = dot(interior_[i], weight_[i]);
         waits_.after_operation(interior_[i]);
-        edge_[i] = maximum(edge_[i], other_[i]);
+        edge_[i] = maximum(other_[i], least_[i]);
         waits_.after_operation(edge_[i]);
       }
       waits_.after_step();
@@ -111,7 +112,7 @@ class Halo final : public Script {
   static constexpr std::size_t kDevices = 2;
 
   const Waits waits_;
-  std::vector<NDArray> weight_, interior_, edge_, other_;
+  std::vector<NDArray> weight_, interior_, edge_, other_, least_;
 };
 
 template <class OnHeddle>
@@ -131,7 +132,7 @@ std::unique_ptr<Script> network(const Sizes& sizes, Waits waits) {
 
 constexpr std::array<Program, 4> kPrograms = {{
     {.name = "pipeline",
-     .summary = "copy in, multiply, copy out, with three buffers each",
+     .summary = "copy in, multiply, copy out, with three buffers on the GPU",
      .on_heddle = on_heddle<Pipeline>,
      .by_hand = by_hand::make_pipeline,
      .least_efficiency = 0.95},

@@ -27,6 +27,9 @@ struct Sizes {
   std::int64_t edge() const { return matrix() * 3 / 8; }  ///< what the halo exchange sends
 };
 
+/// Of the pipeline: more than it has on the GPU at a time, so that one that is overwritten shows.
+inline constexpr std::int64_t kChunks = 8;
+
 // What the scripts begin with. But for the last, the numbers are integers, so that products are
 // exact in any order.
 

@@ -27,12 +27,13 @@ class Pipeline final : public Script {
         copy_out_(machine.make_stream(Device::gpu(0), Lane::kCopyOut)),
         weight_(machine.make_buffer(Device::gpu(0), shifting_matrix(sizes))) {
     const std::vector<float> zeros(static_cast<std::size_t>(sizes.matrix()));
-    std::int64_t begin = 0;
+    for (std::int64_t i = 0; i < kChunks; ++i) {
+      from_.push_back(machine.make_buffer(Device::cpu_pinned(), rising(sizes.matrix(), i)));
+      back_.push_back(machine.make_buffer(Device::cpu_pinned(), zeros));
+    }
     for (Slot& slot : slots_) {
-      slot.from = machine.make_buffer(Device::cpu_pinned(), rising(sizes.matrix(), begin++));
       slot.there = machine.make_buffer(Device::gpu(0), zeros);
       slot.product = machine.make_buffer(Device::gpu(0), zeros);
-      slot.back = machine.make_buffer(Device::cpu_pinned(), zeros);
       slot.arrived = machine.make_event(Device::gpu(0));
       slot.multiplied = machine.make_event(Device::gpu(0));
       slot.returned = machine.make_event(Device::gpu(0));
@@ -41,9 +42,10 @@ class Pipeline final : public Script {
 
   void run(int steps) override {
     for (int step = 0; step < steps; ++step) {
+      const std::size_t chunk = static_cast<std::size_t>(step) % from_.size();
       const Slot& slot = slots_[static_cast<std::size_t>(step) % slots_.size()];
       copy_in_.wait(slot.multiplied);  // the slot's last chunk has been read
-      copy_in_.copy(slot.from, slot.there);
+      copy_in_.copy(from_[chunk], slot.there);
       copy_in_.record(slot.arrived);
 
       compute_.wait(slot.arrived);
@@ -52,7 +54,7 @@ class Pipeline final : public Script {
       compute_.record(slot.multiplied);
 
       copy_out_.wait(slot.multiplied);
-      copy_out_.copy(slot.product, slot.back);
+      copy_out_.copy(slot.product, back_[chunk]);
       copy_out_.record(slot.returned);
     }
     machine_.synchronize();
@@ -60,13 +62,13 @@ class Pipeline final : public Script {
 
   std::vector<std::vector<float>> results() const override {
     std::vector<std::vector<float>> values;
-    for (const Slot& slot : slots_) values.push_back(machine_.read(slot.back));
+    for (const Buffer& chunk : back_) values.push_back(machine_.read(chunk));
     return values;
   }
 
  private:
   struct Slot {
-    Buffer from, there, product, back;
+    Buffer there, product;
     Event arrived{}, multiplied{}, returned{};
   };
 
@@ -76,6 +78,7 @@ class Pipeline final : public Script {
   Stream& compute_;
   Stream& copy_out_;
   const Buffer weight_;
+  std::vector<Buffer> from_, back_;  // chunks
   std::array<Slot, 3> slots_;
 };
 
@@ -95,6 +98,7 @@ class Halo final : public Script {
       side.next = machine.make_buffer(gpu, zeros);
       side.edge = machine.make_buffer(gpu, i == 0 ? rising(edge, 0) : falling(edge, 0));
       side.other = machine.make_buffer(gpu, std::span(zeros).first(static_cast<std::size_t>(edge)));
+      side.least = machine.make_buffer(gpu, std::span(zeros).first(static_cast<std::size_t>(edge)));
       side.received = machine.make_event(gpu);
       side.updated = machine.make_event(gpu);
     }
@@ -121,7 +125,7 @@ class Halo final : public Script {
   struct Side {
     Stream* compute = nullptr;
     Stream* copy_in = nullptr;
-    Buffer weight, interior, next, edge, other;
+    Buffer weight, interior, next, edge, other, least;
     Event received{}, updated{};
   };
 
@@ -137,7 +141,7 @@ class Halo final : public Script {
     std::swap(side.interior, side.next);
     side.compute->wait(side.received);
     side.compute->wait(to.received);  // the edge has been read
-    side.compute->combine(Combination::kMaximum, side.edge, side.other, side.edge);
+    side.compute->combine(Combination::kMaximum, side.other, side.least, side.edge);
     side.compute->record(side.updated);
   }
 
