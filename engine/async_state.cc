@@ -4,7 +4,6 @@ namespace heddle {
 namespace detail {
 
 void AsyncState::use(std::exception_ptr error) {
-  check_process(engine->process());
   switch (stage_.exchange(Stage::kUsed)) {
     case Stage::kOpen:
       complete(std::move(error));
@@ -51,11 +50,13 @@ Completion::~Completion() {
 
 void Completion::done() {
   if (state_ == nullptr) throw std::invalid_argument("[Completion::done] moved-from completion");
+  detail::check_process(state_->engine->process(), "Completion::done");
   state_->use(nullptr);
 }
 
 void Completion::fail(std::exception_ptr error) {
   if (state_ == nullptr) throw std::invalid_argument("[Completion::fail] moved-from completion");
+  detail::check_process(state_->engine->process(), "Completion::fail");
   if (error == nullptr) error = detail::error_or_no_memory("completion failed");
   state_->use(std::move(error));
 }

@@ -58,6 +58,13 @@ void check_lane(std::string_view call, Lane lane) {
                               ", expected one of the enumeration");
 }
 
+void check_mode(ShutdownMode mode) {
+  if (mode == ShutdownMode::kDrain || mode == ShutdownMode::kCancel) return;
+  throw std::invalid_argument("[Engine::shutdown] mode is " +
+                              std::to_string(static_cast<int>(mode)) +
+                              ", expected kDrain or kCancel");
+}
+
 /// Calls and destroys `last`. Throws what one of the two throws, the first if both do.
 void call_once(UniqueFunction<void()>& last) {
   try {
@@ -110,7 +117,7 @@ Var EngineCore::handle(VarState* state) {
 
 Var EngineCore::new_variable(std::string_view name) { return Var(new VarState(id_, name)); }
 
-EngineCore& core_of(const Engine& engine) { return engine.core(); }
+EngineCore& core_of(const Engine& engine) { return engine.core("Engine"); }
 
 void push_free(Engine& engine, Var var, Device device, UniqueFunction<void()> give_back) {
   const bool frees_early = device.is_gpu() && device::backend_of(device).frees_early();
@@ -154,15 +161,17 @@ Engine::~Engine() {
   if (stays) detail::keep_for_ever(std::move(core_));
 }
 
-detail::EngineCore& Engine::core() const {
-  detail::check_process(core_->process());
+detail::EngineCore& Engine::core(const char* call) const {
+  detail::check_process(core_->process(), call);
   return *core_;
 }
 
-Var Engine::new_variable(std::string_view name) { return core().new_variable(name); }
+Var Engine::new_variable(std::string_view name) {
+  return core("Engine::new_variable").new_variable(name);
+}
 
 void Engine::delete_variable(Var var, UniqueFunction<void()> last, const PushOptions& given) {
-  detail::EngineCore& engine = core();
+  detail::EngineCore& engine = core("Engine::delete_variable");
   check_lane("Engine::delete_variable", given.lane);
   detail::Recorder::check_not_recording("Engine::delete_variable", engine);
   PushOptions options = given;
@@ -172,7 +181,7 @@ void Engine::delete_variable(Var var, UniqueFunction<void()> last, const PushOpt
 }
 
 void Engine::clear_error(const Var& var) {
-  detail::EngineCore& engine = core();
+  detail::EngineCore& engine = core("Engine::clear_error");
   const PushOptions options{.name = "clear_error"};
   detail::submit(engine, {.mutates = std::span<const Var>(&var, 1),
                           .options = &options,
@@ -181,7 +190,7 @@ void Engine::clear_error(const Var& var) {
 
 std::uint64_t Engine::push_task(detail::Task&& task, VarList reads, VarList mutates,
                                 const PushOptions& options) {
-  detail::EngineCore& engine = core();
+  detail::EngineCore& engine = core("Engine::push");
   if (!task) detail::refuse_null("Engine::push");
   check_lane("Engine::push", options.lane);
   return detail::submit(engine, {.task = &task,
@@ -193,7 +202,7 @@ std::uint64_t Engine::push_task(detail::Task&& task, VarList reads, VarList muta
 
 std::uint64_t Engine::push_async_task(detail::AsyncTask&& task, VarList reads, VarList mutates,
                                       const PushOptions& options) {
-  detail::EngineCore& engine = core();
+  detail::EngineCore& engine = core("Engine::push_async");
   if (!task) detail::refuse_null("Engine::push_async");
   check_lane("Engine::push_async", options.lane);
   return detail::submit(engine, {.async_task = &task,
@@ -204,7 +213,7 @@ std::uint64_t Engine::push_async_task(detail::AsyncTask&& task, VarList reads, V
 }
 
 Engine::Admission::Admission(Engine& engine) : engine_(engine), granted_(false) {
-  detail::EngineCore& core = engine.core();
+  detail::EngineCore& core = engine.core("Engine::try_push");
   detail::Recorder::check_not_recording("Engine::try_push", core);
   granted_ = core.try_admit();
 }
@@ -231,29 +240,31 @@ std::uint64_t Engine::push_admitted(Admission& admission, detail::Task&& task, V
 }
 
 void Engine::wait_for_var(const Var& var) {
-  detail::EngineCore& engine = core();
+  detail::EngineCore& engine = core("Engine::wait_for_var");
   check_may_wait("Engine::wait_for_var", engine,
                  [&] { return engine.describe_writer(var.state_); });
   engine.wait_for_var(var.state_, /*reads_too=*/false);
 }
 
 void Engine::wait_for_var_unused(const Var& var) {
-  detail::EngineCore& engine = core();
+  detail::EngineCore& engine = core("Engine::wait_for_var_unused");
   check_may_wait("Engine::wait_for_var_unused", engine,
                  [&] { return engine.describe_writer(var.state_); });
   engine.wait_for_var(var.state_, /*reads_too=*/true);
 }
 
 void Engine::wait_for_all() {
-  detail::EngineCore& engine = core();
+  detail::EngineCore& engine = core("Engine::wait_for_all");
   check_may_wait("Engine::wait_for_all", engine, everything);
   engine.wait_for_all();
 }
 
-std::uint64_t Engine::version(const Var& var) const { return core().version(var.state_); }
+std::uint64_t Engine::version(const Var& var) const {
+  return core("Engine::version").version(var.state_);
+}
 
 Recording Engine::record(UniqueFunction<void()> fn) {
-  detail::EngineCore& engine = core();
+  detail::EngineCore& engine = core("Engine::record");
   if (!fn) detail::refuse_null("Engine::record");
   detail::Recorder::check_not_recording("Engine::record", engine);
   detail::Recorder recorder(engine);
@@ -262,13 +273,14 @@ Recording Engine::record(UniqueFunction<void()> fn) {
 }
 
 ShutdownReport Engine::shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) {
-  detail::EngineCore& engine = core();
+  detail::EngineCore& engine = core("Engine::shutdown");
+  detail::check_mode(mode);
   check_may_wait("Engine::shutdown", engine, everything);
   return engine.shutdown(mode, deadline);
 }
 
-const EngineOptions& Engine::options() const { return core().options(); }
+const EngineOptions& Engine::options() const { return core("Engine::options").options(); }
 
-std::vector<OpRecord> Engine::trace() const { return core().trace(); }
+std::vector<OpRecord> Engine::trace() const { return core("Engine::trace").trace(); }
 
 }  // namespace heddle

@@ -46,6 +46,12 @@ struct Submission {
   Admission admission = Admission::kBlock;
   std::int64_t pushed_at = 0;  ///< if traced
   device::RecordedPlace recorded = {};
+
+  /// The call that it comes from, for messages.
+  std::string_view call() const {
+    if (kind == Kind::kDelete) return "Engine::delete_variable";
+    return kind == Kind::kClear ? "Engine::clear_error" : "Engine::push";
+  }
 };
 
 /// Where a submission goes; engines without threads leave it as it is.

@@ -35,7 +35,7 @@ ExploreEngine::ExploreEngine(const EngineOptions& options)
 bool ExploreEngine::try_admit() {
   Lock lock(mutex_);
   if (OperationScope::current() == nullptr) {
-    if (stopped_) throw_stopped();
+    if (stopped_) throw_stopped("Engine::try_push");
     if (!has_place()) {
       run_one(lock);
       return false;
@@ -45,13 +45,12 @@ bool ExploreEngine::try_admit() {
   return true;
 }
 
-void ExploreEngine::take_place(Lock& lock, Submission::Admission admission) {
+void ExploreEngine::take_place(Lock& lock, Submission::Admission admission, std::string_view call) {
   using Admission = Submission::Admission;
   if (admission == Admission::kAdmitted) return;
   if (admission == Admission::kBlock && OperationScope::current() == nullptr) {
-    if (stopped_) throw_stopped();
-    drive(lock, [&] { return has_place() || stopped_; });
-    if (stopped_) throw_stopped();
+    if (!stopped_) drive(lock, [&] { return has_place() || stopped_; });
+    if (stopped_) throw_stopped(call);
   }
   ++places_;
 }
@@ -69,7 +68,7 @@ void ExploreEngine::cancel_admission() {
 std::uint64_t ExploreEngine::submit(Submission& submission) {
   const OperationScope* const parent = OperationScope::of(*this);
   Lock lock(mutex_);
-  take_place(lock, submission.admission);
+  take_place(lock, submission.admission, submission.call());
   std::unique_ptr<ExploreOperation> operation;
   try {
     operation = std::make_unique<ExploreOperation>(adopt(submission));
@@ -102,7 +101,7 @@ Route ExploreEngine::inspect(const Submission& submission) {
 std::uint64_t ExploreEngine::submit_block(ProgramRun& run) {
   const OperationScope* const parent = OperationScope::of(*this);
   Lock lock(mutex_);
-  take_place(lock, Submission::Admission::kBlock);
+  take_place(lock, Submission::Admission::kBlock, "Recording::run");
   std::vector<PlainOperation> operations;
   try {
     operations = adopt_block(run);
@@ -196,7 +195,7 @@ void ExploreEngine::wait_for_var(VarState* var, bool reads_too) {
       waiters_.push_back(&waiter);
       drive(lock, [&] { return waiter.is_over || abandoned_; });
       std::erase(waiters_, &waiter);
-      if (!waiter.is_over) throw_abandoned();
+      if (!waiter.is_over) throw_abandoned("Engine::wait_for_var");
       poison = std::move(waiter.poison);
     }
   }
@@ -211,7 +210,7 @@ void ExploreEngine::wait_for_all() {
     const std::uint64_t last = newest_generation_++;
     const auto is_over = [&] { return generations_.empty() || generations_.begin()->first > last; };
     drive(lock, [&] { return is_over() || abandoned_; });
-    if (!is_over()) throw_abandoned();
+    if (!is_over()) throw_abandoned("Engine::wait_for_all");
     shutdown_cancelled = shutdown_cancelled_;
   }
   raise_all(shutdown_cancelled);

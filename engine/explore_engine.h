@@ -82,8 +82,9 @@ class ExploreEngine final : public PlainEngine {
   };
 
   bool has_place() const { return places_ < options().max_pending; }
-  /// Takes a place among the pending operations, as `admission` says; kAdmitted has one.
-  void take_place(Lock& lock, Submission::Admission admission);
+  /// Takes a place among the pending operations, as `admission` says; kAdmitted has one. Throws
+  /// EngineStopped, naming `call`, after shutdown().
+  void take_place(Lock& lock, Submission::Admission admission, std::string_view call);
   /// Puts an operation that has its place and its number into the schedule.
   void enqueue(std::unique_ptr<ExploreOperation> operation, const OperationScope* parent);
   /// Runs operations until `is_over`. False if the deadline came first.

@@ -95,11 +95,11 @@ std::exception_ptr error_or_no_memory(const char* text) noexcept {
 void raise(const Failure& failure) {
   if (failure.error) throw OpError(*failure.error);
   if (failure.group_member) {
-    throw Cancelled("operation '" + *failure.group_member + "' #" +
+    throw Cancelled("[Engine::wait_for_var] operation '" + *failure.group_member + "' #" +
                     std::to_string(failure.sequence) +
                     " was cancelled by its CancelSource before it started");
   }
-  throw EngineStopped("operation #" + std::to_string(failure.sequence) +
+  throw EngineStopped("[Engine::wait_for_var] operation #" + std::to_string(failure.sequence) +
                       " was cancelled: the engine was shut down before it started");
 }
 

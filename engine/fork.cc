@@ -1,5 +1,7 @@
 #include "engine/fork.h"
 
+#include <string>
+
 #include <pthread.h>
 
 #include "heddle/error.h"
@@ -26,10 +28,10 @@ bool in_forked_child(ProcessMark made_in) {
   return g_mark.load(std::memory_order_relaxed) != made_in;
 }
 
-void check_process(ProcessMark made_in) {
-  if (in_forked_child(made_in)) {
-    throw ForkedChild("this engine was made before fork(): a child process cannot use it");
-  }
+void check_process(ProcessMark made_in, const char* call) {
+  if (!in_forked_child(made_in)) return;
+  throw ForkedChild("[" + std::string(call) +
+                    "] the engine was made before fork(): a child process cannot use it");
 }
 
 }  // namespace heddle::detail

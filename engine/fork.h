@@ -13,7 +13,7 @@ ProcessMark current_process();
 /// True if `made_in` is the mark of an ancestor: engines made there have no threads here.
 bool in_forked_child(ProcessMark made_in);
 
-/// Throws ForkedChild if in_forked_child(made_in).
-void check_process(ProcessMark made_in);
+/// Throws ForkedChild, naming `call`, if in_forked_child(made_in).
+void check_process(ProcessMark made_in, const char* call = "Engine");
 
 }  // namespace heddle::detail

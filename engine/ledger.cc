@@ -12,13 +12,6 @@
 #include "engine/stop.h"
 
 namespace heddle::detail {
-namespace {
-
-std::string_view call_name(const Submission& submission) {
-  return submission.kind == Submission::Kind::kRun ? "Engine::push" : submission.options->name;
-}
-
-}  // namespace
 
 Ledger::Ledger(const EngineCore& engine, std::size_t max_pending)
     : engine_(engine), limit_(max_pending) {}
@@ -91,17 +84,21 @@ void Ledger::check(const Submission& submission) {
 void Ledger::check_locked(const Submission& submission) const {
   const auto check_list = [&, id = engine_.id()](VarList list) {
     for (std::size_t i = 0; i < list.size(); ++i) {
-      if (!is_usable(list[i], id)) refuse_variable(list[i], id, call_name(submission));
+      if (!is_usable(list[i], id)) refuse_variable(list[i], id, submission.call());
     }
   };
   check_list(submission.mutates);
   check_list(submission.reads);
 }
 
-/// Whether what asks for `admission` may be pushed now. Throws EngineStopped.
-bool Ledger::has_place(Submission::Admission admission, ReadyList& ready) {
+/// Whether a submission, or if null the run of a recording, that asks for `admission` may be pushed
+/// now. Throws EngineStopped.
+bool Ledger::has_place(Submission::Admission admission, const Submission* submission,
+                       ReadyList& ready) {
   if (admission != Submission::Admission::kBlock) return true;
-  if (limit_.stopped()) throw_stopped();
+  if (limit_.stopped()) {
+    throw_stopped(submission != nullptr ? submission->call() : "Recording::run");
+  }
   if (limit_.has_line()) return false;
   if (!limit_.has_room()) collect_locked(ready);
   return limit_.has_room();
@@ -128,7 +125,7 @@ std::uint64_t Ledger::push(Submission& submission, const Route& route, ReadyList
   Turn turn(*this);
   turn.wait_for_block();
   check_locked(submission);
-  if (!has_place(submission.admission, ready)) return 0;
+  if (!has_place(submission.admission, &submission, ready)) return 0;
   if (unused_.empty() || ++pushes_ % kCollectEvery == 0) collect_locked(ready);
   if (unused_.empty()) add_slab();
   Operation& op = *unused_.back();

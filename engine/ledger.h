@@ -182,7 +182,7 @@ class Ledger {
 
   void check_locked(const Submission& submission) const;
   void add_slab();
-  bool has_place(Submission::Admission admission, ReadyList& ready);
+  bool has_place(Submission::Admission admission, const Submission* submission, ReadyList& ready);
   bool open(Block& block, const OperationScope* parent, ReadyList& ready);
   void reserve_operations(const Block& block);
   Tracker::Held place_use(Block& block, Operation& op);

@@ -55,7 +55,7 @@ bool Ledger::open(Block& block, const OperationScope* parent, ReadyList& ready) 
   for (const VarState* const var : block.run.variables()) {
     check_usable(var, engine_.id(), "Recording::run");
   }
-  if (!has_place(block.admission, ready)) return false;
+  if (!has_place(block.admission, nullptr, ready)) return false;
   pushes_ += static_cast<std::uint32_t>(std::min<std::size_t>(count, kCollectEvery));
   if (unused_.size() < size_of(block) || pushes_ >= kCollectEvery) {
     pushes_ = 0;

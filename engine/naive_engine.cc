@@ -69,13 +69,17 @@ std::unique_lock<base::Mutex> NaiveEngine::take_turn() const {
   return inside() ? std::unique_lock(turn_, std::defer_lock) : std::unique_lock(turn_);
 }
 
+void NaiveEngine::check_goes_on(std::string_view call) const {
+  if (stopped_.load() && !inside()) throw_stopped(call);
+}
+
 bool NaiveEngine::try_admit() {
-  if (stopped_.load() && !inside()) throw_stopped();
+  check_goes_on("Engine::try_push");
   return true;
 }
 
 std::uint64_t NaiveEngine::submit(Submission& submission) {
-  if (submission.admission == Submission::Admission::kBlock) try_admit();
+  if (submission.admission == Submission::Admission::kBlock) check_goes_on(submission.call());
   std::vector<FailurePtr> dropped;  // outlives the turn
   const std::unique_lock turn = take_turn();
   PlainOperation operation = adopt(submission);
@@ -97,7 +101,7 @@ Route NaiveEngine::inspect(const Submission& submission) {
 }
 
 std::uint64_t NaiveEngine::submit_block(ProgramRun& run) {
-  try_admit();
+  check_goes_on("Recording::run");
   std::vector<FailurePtr> dropped;  // outlives the turn
   const std::unique_lock turn = take_turn();
   std::vector<PlainOperation> operations = adopt_block(run);
@@ -125,7 +129,9 @@ std::exception_ptr NaiveEngine::call_and_wait(PlainOperation& operation, bool sk
                                              operation.options.device);
     completion->cancel = operation.options.cancel;
   }
+  running_ = &operation;
   const Called called = call(operation, skip, completion);
+  running_ = nullptr;
   if (completion == nullptr || called.error != nullptr) return called.error;
   if (!completion->ended_already()) run_independent(operation);
   return completion->wait(watchdog_);
@@ -195,7 +201,16 @@ std::uint64_t NaiveEngine::version(VarState* var) const {
 std::string NaiveEngine::describe_writer(VarState* var) const {
   const std::unique_lock turn = take_turn();
   check_usable(var, id(), "Engine::wait_for_var");
-  return writer_text(*var);
+  const PlainOperation* last = nullptr;
+  const auto look = [&](const PlainOperation& pending) {
+    const auto is_var = [&](const Var& mutated) { return VarRef(mutated).state() == var; };
+    if (last != nullptr && last->sequence > pending.sequence) return;
+    if (std::any_of(pending.mutates.begin(), pending.mutates.end(), is_var)) last = &pending;
+  };
+  if (running_ != nullptr) look(*running_);
+  for (const PlainOperation* const pending : ahead_) look(*pending);
+  for (const PlainOperation& pending : deferred_) look(pending);
+  return last != nullptr ? writer_text(*var, last->name, last->sequence) : writer_text(*var);
 }
 
 ShutdownReport NaiveEngine::shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) {

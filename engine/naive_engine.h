@@ -4,6 +4,7 @@
 #include <deque>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/sync.h"
@@ -48,6 +49,8 @@ class NaiveEngine final : public PlainEngine {
   struct Completed;  // the AsyncState of this engine
 
   bool inside() const;
+  /// Throws EngineStopped, naming `call`, if there are no pushes from outside any more.
+  void check_goes_on(std::string_view call) const;
   void run(PlainOperation operation);
   /// Runs the callable, unless `skip`, destroys it and waits for its completion. What was thrown.
   std::exception_ptr call_and_wait(PlainOperation& operation, bool skip);
@@ -60,6 +63,7 @@ class NaiveEngine final : public PlainEngine {
   const std::chrono::milliseconds watchdog_;
   mutable base::Mutex turn_;
   base::Atomic<bool> stopped_{false};
+  const PlainOperation* running_ = nullptr;  ///< whose callable runs
   std::deque<PlainOperation> deferred_;
   /// Not completed, or held back by one that is not.
   std::vector<const PlainOperation*> ahead_;

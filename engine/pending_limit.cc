@@ -2,10 +2,6 @@
 
 #include <algorithm>
 
-#include "heddle/error.h"
-
-#include "engine/stop.h"
-
 namespace heddle::detail {
 namespace {
 
@@ -25,7 +21,7 @@ void PendingLimit::tell() {
   told_.notify_all();
 }
 
-void PendingLimit::wait_for_room(const std::function<bool()>& try_take) {
+bool PendingLimit::wait_for_room(const std::function<bool()>& try_take) {
   std::unique_lock lock(mutex_);
   const char place = 0;
   line_.push_back(&place);
@@ -46,7 +42,7 @@ void PendingLimit::wait_for_room(const std::function<bool()>& try_take) {
   ++events_;
   lock.unlock();
   told_.notify_all();
-  if (!taken) throw_stopped();
+  return taken;
 }
 
 void PendingLimit::stop() {

@@ -43,10 +43,9 @@ class PendingLimit {
   std::size_t blocked() const { return blocked_.load(); }
   bool has_line() const { return blocked() != 0; }
   bool stopped() const { return stopped_.load(); }
-  /// Blocks until `try_take`, called in the turn of this thread, returns true. Throws EngineStopped
-  /// after stop().
-  void wait_for_room(const std::function<bool()>& try_take);
-  /// Refuses further admissions; blocked pushers get EngineStopped.
+  /// Blocks until `try_take`, called in the turn of this thread, returns true. False after stop().
+  bool wait_for_room(const std::function<bool()>& try_take);
+  /// Refuses further admissions; turns blocked pushers away.
   void stop();
   /// Blocks until `pending` returns 0. False if `deadline` came first.
   bool wait_until_empty(base::Clock::time_point deadline,

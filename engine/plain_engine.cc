@@ -29,10 +29,8 @@ PlainEngine::PlainEngine(const EngineOptions& options)
     : EngineCore(options), trace_(options.trace) {}
 
 void PlainEngine::check(const Submission& submission) const {
-  const std::string_view call =
-      submission.kind == Submission::Kind::kRun ? "Engine::push" : submission.options->name;
   for (const VarList& list : {submission.reads, submission.mutates}) {
-    for (std::size_t i = 0; i < list.size(); ++i) check_usable(list[i], id(), call);
+    for (std::size_t i = 0; i < list.size(); ++i) check_usable(list[i], id(), submission.call());
   }
 }
 

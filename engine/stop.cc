@@ -1,17 +1,22 @@
 #include "engine/stop.h"
 
+#include <string>
+
 #include "heddle/error.h"
 
 namespace heddle::detail {
 
-void throw_stopped() { throw EngineStopped("the engine was shut down"); }
+void throw_stopped(std::string_view call) {
+  throw EngineStopped("[" + std::string(call) + "] the engine was shut down");
+}
 
-void throw_abandoned() {
-  throw EngineStopped("the engine was shut down before what was waited for had ended");
+void throw_abandoned(std::string_view call) {
+  throw EngineStopped("[" + std::string(call) +
+                      "] the engine was shut down before what was waited for had ended");
 }
 
 void throw_cancelled() {
-  throw EngineStopped("operations were cancelled: the engine was shut down");
+  throw EngineStopped("[Engine::wait_for_all] operations were cancelled: the engine was shut down");
 }
 
 base::Clock::time_point deadline_in(std::chrono::milliseconds limit) {

@@ -1,17 +1,18 @@
 #pragma once
 
 #include <chrono>
+#include <string_view>
 
 #include "engine/base/sync.h"
 
 namespace heddle::detail {
 
-// What every kind of engine says and does when it is shut down.
+// What every kind of engine says and does when it is shut down. `call` is what throws.
 
 /// For a push that came after the shutdown. Throws EngineStopped.
-[[noreturn]] void throw_stopped();
+[[noreturn]] void throw_stopped(std::string_view call);
 /// For a wait that the shutdown gave up. Throws EngineStopped.
-[[noreturn]] void throw_abandoned();
+[[noreturn]] void throw_abandoned(std::string_view call);
 /// For a wait for everything, after operations were cancelled. Throws EngineStopped.
 [[noreturn]] void throw_cancelled();
 

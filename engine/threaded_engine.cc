@@ -49,7 +49,7 @@ bool ThreadedEngine::try_admit() {
   const bool inside = OperationScope::current() != nullptr;
   const bool must_queue = !inside && limit.has_line();
   if (!must_queue && ledger_.try_admit(ready.list, /*forced=*/inside)) return true;
-  if (limit.stopped()) throw_stopped();
+  if (limit.stopped()) throw_stopped("Engine::try_push");
   return false;
 }
 
@@ -104,7 +104,7 @@ std::uint64_t ThreadedEngine::submit(Submission& submission) {
         const std::uint64_t sequence = ledger_.push(submission, where, ready.list);
         if (sequence != 0) return sequence;
       }
-      wait_for_room();
+      wait_for_room(submission.call());
       submission.admission = Admission::kAdmitted;
     }
   } catch (...) {
@@ -142,7 +142,7 @@ std::uint64_t ThreadedEngine::submit_block(ProgramRun& run) {
           break;
         case Ledger::Pushed::kNone:
           dispatch(ready.list);
-          wait_for_room();
+          wait_for_room("Recording::run");
           block.admission = Admission::kAdmitted;
           break;
       }
@@ -164,11 +164,12 @@ void ThreadedEngine::dispatch_to_workers(ReadyList& ready) noexcept {
   ready = later;
 }
 
-void ThreadedEngine::wait_for_room() {
-  ledger_.limit().wait_for_room([this] {
+void ThreadedEngine::wait_for_room(std::string_view call) {
+  const bool admitted = ledger_.limit().wait_for_room([this] {
     Ready ready(*this);
     return ledger_.try_admit(ready.list, /*forced=*/false);
   });
+  if (!admitted) throw_stopped(call);
 }
 
 void ThreadedEngine::dispatch(ReadyList& ready) {
@@ -230,7 +231,8 @@ Waiter::State ThreadedEngine::block(Waiter& waiter, VarState* var) {
 void ThreadedEngine::wait(Waiter& waiter, VarState* var) {
   const Waiter::State state = block(waiter, var);
   ledger_.end_wait(var != nullptr);
-  if (state == Waiter::State::kStopped) throw_abandoned();
+  if (state != Waiter::State::kStopped) return;
+  throw_abandoned(var != nullptr ? "Engine::wait_for_var" : "Engine::wait_for_all");
 }
 
 void ThreadedEngine::trace_wait(VarState* var, bool reads_too) noexcept try {

@@ -102,7 +102,8 @@ class ThreadedEngine final : public EngineCore {
   bool is_on(Mode mode) const { return (modes_.load(std::memory_order_relaxed) & mode) != 0; }
 
   Route route(const Submission& submission);
-  void wait_for_room();
+  /// Throws EngineStopped, naming `call`, after shutdown().
+  void wait_for_room(std::string_view call);
   /// The thread has begun to wait; null: for everything. Without memory that leaves no trace.
   void trace_wait(VarState* var, bool reads_too) noexcept;
   /// Until the waiter, which waits for `var`, or null: everything, is woken.

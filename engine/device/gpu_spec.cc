@@ -138,14 +138,16 @@ class Parser {
       spec.compute.bytes_per_second = speed(option, value);
     } else if (name == "flops") {
       const auto flops = parse_flops(value);
-      if (!flops) fail(option, "flops=RATE with a rate as 14TFLOP/s or 500GFLOP/s");
+      if (!flops)
+        fail(option, "flops=RATE with a rate as 14TFLOP/s or 500GFLOP/s, at most 1000000TFLOP/s");
       spec.compute.flops_per_second = *flops;
     } else if (name == "latency") {
       spec.host_to_device.latency = spec.device_to_host.latency = spec.peer.latency =
           time(option, value);
     } else if (name == "memory") {
       const auto memory = parse_size(value);
-      if (!memory) fail(option, "memory=SIZE with a size as 8GiB or 512MiB, at least 1KiB");
+      if (!memory)
+        fail(option, "memory=SIZE with a size as 8GiB or 512MiB, from 1KiB to 1048576GiB");
       spec.memory = static_cast<std::size_t>(*memory);
     } else if (!parse_fault(option, name, value, spec.faults)) {
       fail(option,
@@ -175,7 +177,7 @@ class Parser {
     const auto bytes_per_second = parse_speed(value);
     if (!bytes_per_second) {
       fail(option, std::string(option.substr(0, option.find('='))) +
-                       "=SPEED with a speed as 2.5GB/s or 800MB/s, at least 1B/s");
+                       "=SPEED with a speed as 2.5GB/s or 800MB/s, from 1B/s to 1000000GB/s");
     }
     return *bytes_per_second;
   }

@@ -173,7 +173,8 @@ class Engine {
                               VarList mutates, const PushOptions& options);
 
   friend detail::EngineCore& detail::core_of(const Engine& engine);
-  detail::EngineCore& core() const;  // throws ForkedChild
+  /// Throws ForkedChild, naming `call`.
+  detail::EngineCore& core(const char* call) const;
 
   std::shared_ptr<detail::EngineCore> core_;
 };

@@ -1,6 +1,8 @@
 #include <functional>
 #include <optional>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <catch2/catch.hpp>
@@ -55,6 +57,34 @@ TEST_CASE("every member of an engine throws ForkedChild in a forked child") {
   CHECK(code == kRight);
   engine.wait_for_all();  // the parent's engine has noticed nothing
   CHECK(engine.version(x) == 1);
+}
+
+TEST_CASE("ForkedChild names the call that throws it") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  std::optional<Completion> kept;
+  engine.push_async(
+      [&kept](RunContext&, Completion completion) {
+        completion.done();
+        kept.emplace(std::move(completion));
+      },
+      {}, {});
+  engine.wait_for_all();
+  const int code = in_child([&] {
+    const auto names = [](std::string_view call, const std::function<void()>& refused) {
+      try {
+        refused();
+      } catch (const ForkedChild& error) {
+        return std::string_view(error.what()).starts_with("[" + std::string(call) + "] ");
+      }
+      return false;
+    };
+    return names("Engine::push", [&] { engine.push([] {}, {}, {}); }) &&
+           names("Engine::try_push", [&] { engine.try_push([] {}, {}, {}); }) &&
+           names("Engine::wait_for_all", [&] { engine.wait_for_all(); }) &&
+           names("Completion::done", [&] { kept->done(); });
+  });
+  CHECK(code == kRight);
 }
 
 TEST_CASE("a forked child may drop variables, completions and the engine") {

@@ -23,6 +23,7 @@ namespace heddle {
 namespace {
 
 using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 using support::Counter;
 using support::Gate;
 
@@ -127,6 +128,17 @@ TEST_CASE("a refused deletion runs its last never, and destroys it") {
   engine.wait_for_all();
   CHECK(ran.value() == 0);
   CHECK(watched.expired());
+}
+
+TEST_CASE("an error about a variable names the call that was given it") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  engine.delete_variable(x);
+  CHECK_THROWS_WITH(engine.push([] {}, {x}, {}), StartsWith("[Engine::push] "));
+  CHECK_THROWS_WITH(engine.clear_error(x), StartsWith("[Engine::clear_error] "));
+  CHECK_THROWS_WITH(engine.delete_variable(x, {}, {.name = "given"}),
+                    StartsWith("[Engine::delete_variable] "));
 }
 
 TEST_CASE("after shutdown an engine still answers") {

@@ -69,6 +69,55 @@ TEST_CASE("ReentrantWait names the waiting operation and the variable's last pen
   CHECK_THAT(message, Contains("weights"));
 }
 
+TEST_CASE("ReentrantWait names a writer that the waiting operation has pushed itself") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  const Var x = engine.new_variable("weights");
+  const Var gate = engine.new_variable();
+  std::string message;
+  engine.push(
+      [&] {
+        engine.push([] {}, {gate}, {x}, {.name = "first writer"});
+        engine.push([] {}, {}, {x}, {.name = "last writer"});
+        message = message_of([&] { engine.wait_for_var(x); });
+      },
+      {}, {gate}, {.name = "waiter"});
+  engine.wait_for_all();
+  CHECK_THAT(message, Contains("'waiter' #1"));
+  CHECK_THAT(message, Contains("variable 'weights', to be written by 'last writer' #3"));
+}
+
+TEST_CASE("ReentrantWait names a writer whose completion has not come") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  const Var x = engine.new_variable("weights");
+  std::string message;
+  engine.push_async(
+      [&](RunContext&, Completion completion) {
+        engine.push(
+            [&, completion = std::move(completion)]() mutable {
+              message = message_of([&] { engine.wait_for_var(x); });
+              completion.done();
+            },
+            {}, {}, {.name = "waiter"});
+      },
+      {}, {x}, {.name = "writer"});
+  engine.wait_for_all();
+  CHECK_THAT(message, Contains("'waiter' #2"));
+  CHECK_THAT(message, Contains("variable 'weights', to be written by 'writer' #1"));
+}
+
+TEST_CASE("ReentrantWait names the waiting operation where that is the last writer") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  const Var x = engine.new_variable("weights");
+  std::string message;
+  engine.push([&] { message = message_of([&] { engine.wait_for_var(x); }); }, {}, {x},
+              {.name = "waiter"});
+  engine.wait_for_all();
+  CHECK_THAT(message, Contains("variable 'weights', to be written by 'waiter' #1"));
+}
+
 TEST_CASE("an uncaught ReentrantWait fails its operation and nothing else") {
   HEDDLE_FOR_EACH(options, every_engine);
   Engine engine(options);

@@ -1,6 +1,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -18,6 +19,8 @@
 namespace heddle {
 namespace {
 
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using support::Counter;
@@ -84,6 +87,46 @@ TEST_CASE("every call that pushes throws EngineStopped after shutdown") {
   CHECK_THROWS_AS(engine.push(nothing, {}, {x}), EngineStopped);
   CHECK_THROWS_AS(engine.try_push(nothing, {}, {x}), EngineStopped);
   CHECK_THROWS_AS(engine.push_async([](RunContext&, Completion) {}, {}, {x}), EngineStopped);
+}
+
+TEST_CASE("a push after shutdown is told which call was refused") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  const auto nothing = [] {};
+  const Recording recording = engine.record([&] { engine.push(nothing, {}, {x}); });
+  engine.shutdown(ShutdownMode::kDrain, seconds(60));
+  CHECK_THROWS_WITH(engine.push(nothing, {}, {x}), StartsWith("[Engine::push] "));
+  CHECK_THROWS_WITH(engine.try_push(nothing, {}, {x}), StartsWith("[Engine::try_push] "));
+  CHECK_THROWS_WITH(engine.clear_error(x), StartsWith("[Engine::clear_error] "));
+  CHECK_THROWS_WITH(recording.run(), StartsWith("[Recording::run] "));
+}
+
+TEST_CASE("a wait for what was cancelled or abandoned is told which call was refused") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  const bool abandoned = GENERATE(false, true);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  const auto started = push_until_stopped(engine, x);
+  engine.push([] {}, {}, {x});
+  started->wait();
+  if (abandoned) engine.shutdown(ShutdownMode::kDrain, milliseconds(1));
+  if (!abandoned) engine.shutdown(ShutdownMode::kCancel, seconds(60));
+  CHECK_THROWS_WITH(engine.wait_for_var(x), StartsWith("[Engine::wait_for_var] "));
+  CHECK_THROWS_WITH(engine.wait_for_all(), StartsWith("[Engine::wait_for_all] "));
+  engine.shutdown(ShutdownMode::kCancel, seconds(60));
+}
+
+TEST_CASE("a shutdown in no mode there is changes nothing") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  const auto mode = static_cast<ShutdownMode>(7);
+  CHECK_THROWS_AS(engine.shutdown(mode), std::invalid_argument);
+  CHECK_THROWS_WITH(engine.shutdown(mode), Contains("mode is 7") && Contains("expected"));
+  engine.push([] {}, {}, {x});
+  engine.wait_for_var(x);
+  CHECK(engine.version(x) == 1);
 }
 
 TEST_CASE("kCancel skips what has not started and lets what runs end") {

@@ -129,8 +129,9 @@ struct Blocking : rl::test_suite<Blocking, 3> {
     }
     auto admission = detail::Submission::Admission::kBlock;
     while (!book->push(0, admission, ready)) {
-      book->ledger.limit().wait_for_room(
-          [&] { return book->ledger.try_admit(ready, /*forced=*/false); });
+      check(book->ledger.limit().wait_for_room(
+                [&] { return book->ledger.try_admit(ready, /*forced=*/false); }),
+            "turned away");
       admission = detail::Submission::Admission::kAdmitted;
     }
     while (Operation* const next = ready.pop()) book->ledger.end(*next, ready);

@@ -20,7 +20,7 @@ Var EngineCore::handle(VarState* state) {
 }
 
 bool in_forked_child(ProcessMark /*made_in*/) { return false; }
-void check_process(ProcessMark /*made_in*/) {}
+void check_process(ProcessMark /*made_in*/, const char* /*call*/) {}
 
 const OperationScope* OperationScope::of(const EngineCore& /*engine*/) noexcept { return nullptr; }
 
