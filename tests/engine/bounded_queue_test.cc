@@ -25,6 +25,7 @@ namespace {
 using support::Counter;
 using support::Gate;
 using support::HeldOperation;
+using support::limited;
 
 /// Counts itself as ended when destroyed, which is before its operation counts as done.
 class CountsItsEnd {
@@ -41,11 +42,9 @@ class CountsItsEnd {
 };
 
 TEST_CASE("push never lets more than max_pending operations pend") {
-  HEDDLE_FOR_EACH(configuration, every_engine);
+  HEDDLE_FOR_EACH(options, every_engine);
   const std::size_t limit = GENERATE(as<std::size_t>{}, 1, 2, 16);
-  EngineOptions options = configuration;
-  options.max_pending = limit;
-  Engine engine(options);
+  Engine engine(limited(options, limit));
   const Var x = engine.new_variable();
   std::atomic<std::size_t> ended{0};
   std::size_t most = 0;
@@ -60,11 +59,9 @@ TEST_CASE("push never lets more than max_pending operations pend") {
 }
 
 TEST_CASE("push blocks while the queue is full") {
-  HEDDLE_FOR_EACH(configuration, parallel_engines);
+  HEDDLE_FOR_EACH(options, parallel_engines);
   const std::size_t limit = GENERATE(as<std::size_t>{}, 1, 2, 16);
-  EngineOptions options = configuration;
-  options.max_pending = limit;
-  Engine engine(options);
+  Engine engine(limited(options, limit));
   const Var x = engine.new_variable();
   HeldOperation held(engine, {}, {x});
   for (std::size_t i = 1; i < limit; ++i) engine.push([] {}, {}, {x});
@@ -88,10 +85,8 @@ TEST_CASE("push blocks while the queue is full") {
 }
 
 TEST_CASE("try_push refuses when the queue is full and has not moved from its callable") {
-  HEDDLE_FOR_EACH(configuration, parallel_engines);
-  EngineOptions options = configuration;
-  options.max_pending = 2;
-  Engine engine(options);
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  Engine engine(limited(options, 2));
   const Var x = engine.new_variable();
   HeldOperation held(engine, {}, {x});
   CHECK(engine.try_push([] {}, {}, {x}) == std::optional<std::uint64_t>(2));
@@ -107,10 +102,8 @@ TEST_CASE("try_push refuses when the queue is full and has not moved from its ca
 }
 
 TEST_CASE("a thread that tries again and again to push gets its place in the end") {
-  HEDDLE_FOR_EACH(configuration, every_engine);
-  EngineOptions options = configuration;
-  options.max_pending = 2;
-  Engine engine(options);
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(limited(options, 2));
   const Var x = engine.new_variable();
   int ran = 0;
   for (int i = 0; i < 100; ++i) {
@@ -132,10 +125,8 @@ TEST_CASE("try_push takes an lvalue callable by copy") {
 }
 
 TEST_CASE("try_push gives its place back when it throws") {
-  HEDDLE_FOR_EACH(configuration, every_engine);
-  EngineOptions options = configuration;
-  options.max_pending = 1;
-  Engine engine(options);
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(limited(options, 1));
   const auto nothing = [] {};
   for (int i = 0; i < 3; ++i) {
     CHECK_THROWS_AS(engine.try_push(nothing, {Var()}, {}), std::invalid_argument);
@@ -146,11 +137,9 @@ TEST_CASE("try_push gives its place back when it throws") {
 }
 
 TEST_CASE("a push inside an operation never blocks and is never refused") {
-  HEDDLE_FOR_EACH(configuration, every_engine);
+  HEDDLE_FOR_EACH(options, every_engine);
   const std::size_t limit = GENERATE(as<std::size_t>{}, 1, 2, 16);
-  EngineOptions options = configuration;
-  options.max_pending = limit;
-  Engine engine(options);
+  Engine engine(limited(options, limit));
   const Var x = engine.new_variable();
   Counter ran;
   std::atomic<int> refused{0};
@@ -169,10 +158,8 @@ TEST_CASE("a push inside an operation never blocks and is never refused") {
 }
 
 TEST_CASE("a full queue does not stop deletions") {
-  HEDDLE_FOR_EACH(configuration, parallel_engines);
-  EngineOptions options = configuration;
-  options.max_pending = 1;
-  Engine engine(options);
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  Engine engine(limited(options, 1));
   const Var x = engine.new_variable();
   std::vector<Var> vars;
   for (int i = 0; i < 10; ++i) vars.push_back(engine.new_variable());
@@ -186,11 +173,9 @@ TEST_CASE("a full queue does not stop deletions") {
 }
 
 TEST_CASE("many threads pushing into a small queue all come through") {
-  HEDDLE_FOR_EACH(configuration, every_engine);
+  HEDDLE_FOR_EACH(options, every_engine);
   const std::size_t limit = GENERATE(as<std::size_t>{}, 1, 2, 16);
-  EngineOptions options = configuration;
-  options.max_pending = limit;
-  Engine engine(options);
+  Engine engine(limited(options, limit));
   const Var x = engine.new_variable();
   std::size_t ran = 0;
   constexpr std::size_t kEach = 500 / support::kScale;
@@ -207,10 +192,8 @@ TEST_CASE("many threads pushing into a small queue all come through") {
 }
 
 TEST_CASE("a failed or skipped operation gives its place back") {
-  HEDDLE_FOR_EACH(configuration, every_engine);
-  EngineOptions options = configuration;
-  options.max_pending = 1;
-  Engine engine(options);
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(limited(options, 1));
   const Var x = engine.new_variable();
   for (int i = 0; i < 20; ++i) engine.push([] { throw 1; }, {}, {x});
   for (int i = 0; i < 20; ++i) engine.push_async([](RunContext&, Completion) {}, {}, {});

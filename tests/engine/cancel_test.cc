@@ -22,6 +22,7 @@ using std::chrono::seconds;
 using support::Counter;
 using support::Gate;
 using support::HeldOperation;
+using support::traced;
 
 ShutdownReport drain(Engine& engine) { return engine.shutdown(ShutdownMode::kDrain, seconds(60)); }
 
@@ -278,10 +279,8 @@ TEST_CASE("the report counts cancelled operations and what they kept from runnin
 }
 
 TEST_CASE("the record of a cancelled operation says so") {
-  HEDDLE_FOR_EACH(given, every_engine);
-  EngineOptions options = given;
-  options.trace = true;
-  Engine engine(options);
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(traced(options));
   CancelSource source;
   source.cancel();
   engine.push([] {}, {}, {}, {.cancel = source.token()});

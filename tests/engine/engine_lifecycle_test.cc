@@ -20,6 +20,7 @@ namespace heddle {
 namespace {
 
 using support::Counter;
+using support::limited;
 
 TEST_CASE("engines start and stop a thousand times with none to three operations") {
   HEDDLE_FOR_EACH(options, every_engine);
@@ -104,10 +105,8 @@ TEST_CASE("configure after the first use of the default engine is an error") {
 }
 
 TEST_CASE("an engine's own options are those it was made with") {
-  HEDDLE_FOR_EACH(configuration, every_engine);
-  EngineOptions options = configuration;
-  options.max_pending = 7;
-  const Engine engine(options);
+  HEDDLE_FOR_EACH(options, every_engine);
+  const Engine engine(limited(options, 7));
   CHECK(engine.options().kind == options.kind);
   CHECK(engine.options().max_pending == 7);
 }

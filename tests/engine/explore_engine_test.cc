@@ -29,11 +29,7 @@ using std::chrono::seconds;
 using support::Counter;
 using support::ForeignThread;
 using support::Gate;
-
-EngineOptions limited(EngineOptions options, std::size_t max_pending) {
-  options.max_pending = max_pending;
-  return options;
-}
+using support::limited;
 
 TEST_CASE("on the explorer push only enqueues, and a wait runs operations on its own thread") {
   HEDDLE_FOR_EACH(options, explore_engines);

@@ -22,6 +22,8 @@
 namespace heddle {
 namespace {
 
+using support::traced;
+
 using Timeline = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 /// Of the operations, by sequence.
@@ -85,25 +87,21 @@ TEST_CASE("the modelled timeline is that of the named machine") {
 }
 
 TEST_CASE("the modelled timeline depends on neither the engine, nor its workers, nor the load") {
-  HEDDLE_FOR_EACH(configuration, every_engine);
+  HEDDLE_FOR_EACH(options, every_engine);
   static const Timeline expected = [] {
     Engine engine(EngineOptions{.kind = EngineKind::kNaive, .trace = true});
     run_program(engine, /*delay=*/false);
     return timeline_of(engine);
   }();
-  EngineOptions options = configuration;
-  options.trace = true;
-  Engine engine(options);
+  Engine engine(traced(options));
   run_program(engine, /*delay=*/true);
   CHECK(expected.size() == 40);
   CHECK(timeline_of(engine) == expected);
 }
 
 TEST_CASE("what was lent to an operation while the host had not run it does not show") {
-  HEDDLE_FOR_EACH(configuration, every_engine);
-  EngineOptions options = configuration;
-  options.trace = true;
-  Engine engine(options);
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(traced(options));
   const Var x = engine.new_variable();
   engine.push([] {}, {}, {}, compute_on(0, 15.7e6));
   engine.push([] {}, {}, {x}, compute_on(0, 15.7e6));
@@ -138,10 +136,8 @@ TEST_CASE("variables that follow each other at one address are not taken for one
 }
 
 TEST_CASE("a skipped operation takes no modelled time") {
-  HEDDLE_FOR_EACH(configuration, every_engine);
-  EngineOptions options = configuration;
-  options.trace = true;
-  Engine engine(options);
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(traced(options));
   const Var x = engine.new_variable();
   engine.push([] { throw 1; }, {}, {x}, compute_on(0, 1e9));
   engine.push([] {}, {x}, {}, compute_on(0, 1e9));

@@ -14,10 +14,7 @@
 namespace heddle {
 namespace {
 
-EngineOptions traced(EngineOptions options) {
-  options.trace = true;
-  return options;
-}
+using support::traced;
 
 std::map<std::uint64_t, OpRecord> records_of(const Engine& engine) {
   std::map<std::uint64_t, OpRecord> records;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <latch>
@@ -11,15 +10,14 @@
 #include "heddle/engine.h"
 
 #include "tests/support/gate.h"
+#include "tests/support/lanes.h"
 
 // What the threads of several lanes do for each other.
 
 namespace {
 
 using heddle::Lane;
-
-constexpr std::array kLanes = {Lane::kCompute, Lane::kCopyIn, Lane::kCopyOut, Lane::kComm,
-                               Lane::kBlocking};
+using heddle::support::kLanes;
 
 Lane lane_of(int i) { return kLanes[static_cast<std::size_t>(i) % kLanes.size()]; }
 

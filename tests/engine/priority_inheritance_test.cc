@@ -11,6 +11,7 @@
 
 #include "tests/support/engines.h"
 #include "tests/support/gate.h"
+#include "tests/support/lanes.h"
 
 // What an operation of high priority waits for gets that priority, so that nothing between the two
 // holds it up.
@@ -19,10 +20,8 @@ namespace heddle {
 namespace {
 
 using support::HeldOperation;
+using support::kLanes;
 using support::Log;
-
-constexpr Lane kLanes[] = {Lane::kCompute, Lane::kCopyIn, Lane::kCopyOut, Lane::kComm,
-                           Lane::kBlocking};
 
 /// Pushes operations that say who they are, to a lane whose only worker is busy.
 class Program {

@@ -15,6 +15,7 @@
 
 #include "tests/support/engines.h"
 #include "tests/support/gate.h"
+#include "tests/support/lanes.h"
 
 // Among the ready operations of a lane the higher priority goes first, equal ones in push order.
 
@@ -22,10 +23,8 @@ namespace heddle {
 namespace {
 
 using support::HeldOperation;
+using support::kLanes;
 using support::Log;
-
-constexpr Lane kLanes[] = {Lane::kCompute, Lane::kCopyIn, Lane::kCopyOut, Lane::kComm,
-                           Lane::kBlocking};
 
 /// The order in which operations with these priorities run that become ready while the only
 /// worker of `lane` is busy, as indices.

@@ -11,6 +11,7 @@
 
 #include "tests/support/engines.h"
 #include "tests/support/gate.h"
+#include "tests/support/lanes.h"
 
 // What push takes: any callable, and what it refuses.
 
@@ -19,6 +20,8 @@ namespace {
 
 using support::Counter;
 using support::HeldOperation;
+using support::kLanes;
+using support::limited;
 using support::Log;
 
 int g_calls = 0;
@@ -119,19 +122,15 @@ TEST_CASE("a null callable is an argument error and pushes nothing") {
 }
 
 TEST_CASE("a null callable is an argument error even where there is no room for it") {
-  HEDDLE_FOR_EACH(configuration, parallel_engines);
-  EngineOptions options = configuration;
-  options.max_pending = 1;
-  Engine engine(options);
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  Engine engine(limited(options, 1));
   const HeldOperation held(engine, {}, {});
   CHECK_THROWS_AS(engine.try_push(std::function<void()>(), {}, {}), std::invalid_argument);
 }
 
 TEST_CASE("an unusable variable is an argument error even where there is no room for the push") {
-  HEDDLE_FOR_EACH(configuration, parallel_engines);
-  EngineOptions options = configuration;
-  options.max_pending = 1;
-  Engine engine(options);
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  Engine engine(limited(options, 1));
   const HeldOperation held(engine, {}, {});
   CHECK_THROWS_AS(engine.try_push([] {}, {Var()}, {}), std::invalid_argument);
   CHECK(engine.try_push([] {}, {}, {}) == std::nullopt);
@@ -171,8 +170,7 @@ TEST_CASE("the context says where the operation was pushed to") {
   HEDDLE_FOR_EACH(options, every_engine);
   Engine engine(options);
   const Device device = GENERATE(Device::cpu(), Device::cpu(2), Device::cpu_pinned());
-  for (const Lane lane :
-       {Lane::kCompute, Lane::kCopyIn, Lane::kCopyOut, Lane::kComm, Lane::kBlocking}) {
+  for (const Lane lane : kLanes) {
     std::vector<RunContext> seen;
     const Var x = engine.new_variable();
     engine.push([&seen](RunContext& context) { seen.push_back(context); }, {}, {x},
@@ -203,8 +201,7 @@ TEST_CASE("lanes of the CPU run beside each other") {
   options.cpu_workers = 1;
   Engine engine(options);
   Counter inside;
-  for (const Lane lane :
-       {Lane::kCompute, Lane::kCopyIn, Lane::kCopyOut, Lane::kComm, Lane::kBlocking}) {
+  for (const Lane lane : kLanes) {
     engine.push(
         [&inside] {
           inside.add();

@@ -24,6 +24,7 @@ using std::chrono::seconds;
 using support::Counter;
 using support::Gate;
 using support::HeldOperation;
+using support::limited;
 
 TEST_CASE("a deleted variable is refused by name and nothing is pushed") {
   HEDDLE_FOR_EACH(options, every_engine);
@@ -104,9 +105,7 @@ TEST_CASE("in a forked child a recording throws ForkedChild and can be destroyed
 
 TEST_CASE("a run waits while the queue is full and then takes places for all") {
   HEDDLE_FOR_EACH(options, parallel_engines);
-  EngineOptions narrow = options;
-  narrow.max_pending = 4;
-  Engine engine(narrow);
+  Engine engine(limited(options, 4));
   const Var x = engine.new_variable();
   Counter calls;
   const Recording recording = engine.record([&] {
@@ -129,9 +128,7 @@ TEST_CASE("a run waits while the queue is full and then takes places for all") {
 
 TEST_CASE("a run is admitted whatever its length, and inside an operation at once") {
   HEDDLE_FOR_EACH(options, every_engine);
-  EngineOptions narrow = options;
-  narrow.max_pending = 2;
-  Engine engine(narrow);
+  Engine engine(limited(options, 2));
   const Var x = engine.new_variable();
   int calls = 0;
   const Recording recording = engine.record([&] {

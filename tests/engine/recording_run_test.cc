@@ -28,17 +28,23 @@ using support::ForeignThread;
 using support::HeldOperation;
 using support::Log;
 using support::root_of;
+using support::traced;
+
+/// Records `count` operations that mutate `x` and log their sequence numbers.
+Recording record_numbers(Engine& engine, const Var& x, std::size_t count, Log<std::uint64_t>& log) {
+  return engine.record([&] {
+    for (std::size_t i = 0; i < count; ++i) {
+      engine.push([&log](RunContext& context) { log.add(context.sequence); }, {}, {x});
+    }
+  });
+}
 
 TEST_CASE("a run takes sequence numbers in a row and returns the first") {
   HEDDLE_FOR_EACH(options, every_engine);
   Engine engine(options);
   Log<std::uint64_t> log;
   const Var x = engine.new_variable();
-  const Recording recording = engine.record([&] {
-    for (int i = 0; i < 200; ++i) {
-      engine.push([&log](RunContext& context) { log.add(context.sequence); }, {}, {x});
-    }
-  });
+  const Recording recording = record_numbers(engine, x, 200, log);
   engine.push([] {}, {}, {});
   CHECK(recording.run() == 2);
   CHECK(recording.run() == 202);
@@ -95,12 +101,7 @@ TEST_CASE("runs of several threads stand in one row each, whatever else is pushe
     for (std::size_t t = 0; t < kThreads; ++t) {
       threads.emplace_back([&, t] {
         const Var x = engine.new_variable();
-        const Recording recording = engine.record([&] {
-          for (std::size_t i = 0; i < kLength; ++i) {
-            engine.push([&log = logs[t]](RunContext& context) { log.add(context.sequence); }, {},
-                        {x});
-          }
-        });
+        const Recording recording = record_numbers(engine, x, kLength, logs[t]);
         for (int i = 0; i < kRuns; ++i) {
           firsts[t].add(recording.run());
           engine.push([&engine] { engine.push([] {}, {}, {}); }, {}, {});
@@ -324,9 +325,7 @@ TEST_CASE("what an operation of a run pushes stands behind the whole run") {
 
 TEST_CASE("a recorded operation leaves a record for each run") {
   HEDDLE_FOR_EACH(options, every_engine);
-  EngineOptions traced = options;
-  traced.trace = true;
-  Engine engine(traced);
+  Engine engine(traced(options));
   const Var x = engine.new_variable();
   const Recording recording = engine.record([&] {
     engine.push([] {}, {}, {x}, {.name = "a"});

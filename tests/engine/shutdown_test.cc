@@ -26,6 +26,7 @@ using std::chrono::seconds;
 using support::Counter;
 using support::Gate;
 using support::HeldOperation;
+using support::limited;
 
 /// Pushes an operation that runs until the engine is told to stop.
 std::unique_ptr<Gate> push_until_stopped(Engine& engine, const Var& var) {
@@ -264,10 +265,8 @@ TEST_CASE("waiters for abandoned operations are not told that they succeeded") {
 }
 
 TEST_CASE("a thread blocked in push by a full queue gets EngineStopped or its place") {
-  HEDDLE_FOR_EACH(configuration, parallel_engines);
-  EngineOptions options = configuration;
-  options.max_pending = 1;
-  Engine engine(options);
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  Engine engine(limited(options, 1));
   const Var x = engine.new_variable();
   const auto started = push_until_stopped(engine, x);
   started->wait();

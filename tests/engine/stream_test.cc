@@ -18,6 +18,7 @@
 #include "tests/support/engines.h"
 #include "tests/support/foreign_thread.h"
 #include "tests/support/gate.h"
+#include "tests/support/lanes.h"
 #include "tests/support/root_of.h"
 
 // The contract on devices whose lanes are streams. This program has two simulated GPUs.
@@ -30,11 +31,9 @@ using support::Counter;
 using support::ForeignThread;
 using support::Gate;
 using support::HeldOperation;
+using support::kLanes;
 using support::Log;
 using support::root_of;
-
-constexpr std::array kLanes = {Lane::kCompute, Lane::kCopyIn, Lane::kCopyOut, Lane::kComm,
-                               Lane::kBlocking};
 
 TEST_CASE("an operation on a GPU knows its device and lane") {
   HEDDLE_FOR_EACH(options, every_engine);

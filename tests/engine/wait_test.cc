@@ -20,6 +20,7 @@ namespace {
 using support::Counter;
 using support::Gate;
 using support::HeldOperation;
+using support::limited;
 
 constexpr PushOptions kBlockingLane{.lane = Lane::kBlocking};
 
@@ -91,10 +92,8 @@ TEST_CASE("waiting uses no worker and does not queue behind other work") {
 }
 
 TEST_CASE("a wait covers only what was pushed before it") {
-  HEDDLE_FOR_EACH(configuration, parallel_engines);
-  EngineOptions options = configuration;
-  options.max_pending = 4;
-  Engine engine(options);
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  Engine engine(limited(options, 4));
   const Var x = engine.new_variable();
   // Each write ends only after the next one was pushed, so x is never without a pending write.
   Counter pushed;

@@ -10,6 +10,7 @@
 
 #include "tests/faults/failing_threads.h"
 #include "tests/faults/runs.h"
+#include "tests/support/lanes.h"
 #include "tests/support/watchdog.h"
 
 // A thread that cannot be created. Threads are made by the first push that needs them: it throws
@@ -18,8 +19,7 @@
 namespace heddle::faults {
 namespace {
 
-constexpr Lane kLanes[] = {Lane::kCompute, Lane::kCopyIn, Lane::kCopyOut, Lane::kComm,
-                           Lane::kBlocking};
+using support::kLanes;
 
 EngineOptions options_of(std::uint64_t seed) {
   EngineOptions options;

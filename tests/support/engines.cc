@@ -59,6 +59,16 @@ std::vector<EngineOptions> one_worker_engines() {
   return {make(EngineKind::kThreaded, 1), make(EngineKind::kPooled, 1)};
 }
 
+EngineOptions traced(EngineOptions options) {
+  options.trace = true;
+  return options;
+}
+
+EngineOptions limited(EngineOptions options, std::size_t max_pending) {
+  options.max_pending = max_pending;
+  return options;
+}
+
 std::string describe(const EngineOptions& options) {
   std::string text =
       kind_name(options.kind) + ", " + std::to_string(options.cpu_workers) + " workers";

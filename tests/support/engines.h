@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,12 @@ std::vector<EngineOptions> one_worker_engines();
 
 /// kExplore with one worker and with more, some seeds each: a wait runs the operations.
 std::vector<EngineOptions> explore_engines();
+
+/// The same with a record of every operation.
+EngineOptions traced(EngineOptions options);
+
+/// The same with room for so many pending operations.
+EngineOptions limited(EngineOptions options, std::size_t max_pending);
 
 /// "threaded, 2 workers".
 std::string describe(const EngineOptions& options);
