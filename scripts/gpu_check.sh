@@ -89,9 +89,9 @@ part_bench() {
   step 120 "heddle beside the same work by hand" "$build/benchmarks/bench_gpu" \
     --json "$build/gpu.json"
   step 240 "overlap, beside streams and events by hand" "$build/benchmarks/bench_overlap" \
-    --gpus cuda:0,cuda:0 --steps 200 --runs 11 --json "$build/overlap.json"
+    --gpus cuda:0,cuda:0 --steps 100 --runs 7 --json "$build/overlap.json"
   step 240 "overlap of pieces of work that take about as long as it takes to enqueue them" \
-    "$build/benchmarks/bench_overlap" --gpus cuda:0,cuda:0 --side 512 --steps 1000 --runs 11 \
+    "$build/benchmarks/bench_overlap" --gpus cuda:0,cuda:0 --side 512 --steps 300 --runs 7 \
     --json "$build/overlap_small.json"
   printf '\nresults, to be kept as the head of this script says:\n'
   grep -H -e '"commit"' -e '"machine"' "$build"/{gpu,overlap,overlap_small}.json || true
