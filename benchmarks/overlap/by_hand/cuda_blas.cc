@@ -21,14 +21,13 @@ void* open_library() {
   for (const std::string& path : {name, std::string(HEDDLE_CUDA_LIBRARY_DIR) + "/" + name}) {
     if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
   }
-  throw heddle::Error("[bench_overlap] " + name + " cannot be opened");
+  throw heddle::Error("[by hand] " + name + " cannot be opened");
 }
 
 template <class Function>
 void find(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(dlsym(library, name));
-  if (function == nullptr)
-    throw heddle::Error("[bench_overlap] cuBLAS has no " + std::string(name));
+  if (function == nullptr) throw heddle::Error("[by hand] cuBLAS has no " + std::string(name));
 }
 
 const Functions& cublas() {
@@ -46,7 +45,7 @@ const Functions& cublas() {
 
 void check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw heddle::DeviceError("[bench_overlap] " + std::string(call) + " returned " +
+  throw heddle::DeviceError("[by hand] " + std::string(call) + " returned " +
                             std::to_string(static_cast<int>(status)));
 }
 

@@ -10,8 +10,7 @@ namespace bench::overlap::by_hand {
 /// Throws heddle::DeviceError, naming the call, unless it has succeeded.
 inline void check(cudaError_t result, const char* call) {
   if (result == cudaSuccess) return;
-  throw heddle::DeviceError("[bench_overlap] " + std::string(call) + ": " +
-                            cudaGetErrorString(result));
+  throw heddle::DeviceError("[by hand] " + std::string(call) + ": " + cudaGetErrorString(result));
 }
 
 /// An event of the current GPU.
