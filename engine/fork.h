@@ -14,6 +14,6 @@ ProcessMark current_process();
 bool in_forked_child(ProcessMark made_in);
 
 /// Throws ForkedChild, naming `call`, if in_forked_child(made_in).
-void check_process(ProcessMark made_in, const char* call = "Engine");
+void check_process(ProcessMark made_in, const char* call);
 
 }  // namespace heddle::detail

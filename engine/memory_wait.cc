@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/base/sync.h"
+#include "engine/device/backend.h"
 #include "engine/graph_run.h"
 #include "engine/ledger.h"
 #include "engine/operation_scope.h"
@@ -105,6 +106,7 @@ bool ThreadedEngine::retry_while_others_end(const std::function<bool()>& attempt
     const MemoryWait wait;
   };
   auto& self = const_cast<ThreadedEngine&>(*this);  // frees may be run, which changes nothing else
+  device::flush_held_work();                        // what it does may give memory back
   const Waiting waiting(ledger_);
   std::size_t pending = 0;
   Clock::time_point stuck_at = Clock::now() + kStuck;

@@ -9,21 +9,11 @@
 
 #include "engine/lane_queue.h"
 #include "engine/operation_scope.h"
+#include "engine/recorded_pieces.h"
 #include "engine/recorder.h"
 
 namespace heddle {
 namespace detail {
-namespace {
-
-/// To launch a graph of fewer operations takes as long as to launch these.
-constexpr std::ptrdiff_t kFewestCaptured = 4;
-
-std::uint64_t next_capture_id() {
-  static base::Atomic<std::uint64_t> last{0};
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
-}  // namespace
 
 /// Keeps the program alive until the operation's callable is destroyed.
 class ProgramRun::Hold {
@@ -82,14 +72,7 @@ void RecordedProgram::finish() {
   }
   choose_holders();
   if (may_have_graph()) graph_ = RecordedGraph::make(ops_, variables_);
-  if (is_worth_capture()) capture_id_ = next_capture_id();
-}
-
-bool RecordedProgram::is_worth_capture() const {
-  return std::count_if(ops_.begin(), ops_.end(), [](const RecordedOp& op) {
-           return op.options.capturable && op.options.lane == Lane::kCompute &&
-                  op.options.device.is_gpu();
-         }) >= kFewestCaptured;
+  cut_into_pieces(ops_, variables_);
 }
 
 bool RecordedProgram::may_have_graph() const {
@@ -145,14 +128,17 @@ void RecordedProgram::choose_holders() {
 }
 
 std::uint64_t RecordedProgram::run() {
-  check_process(engine_->process());
+  check_process(engine_->process(), "Recording::run");
   if (engine_->is_retired()) {
     throw std::invalid_argument("[Recording::run] the engine of the recording is gone");
   }
   Recorder::check_not_recording("Recording::run", *engine_);
   if (ops_.empty() && steps_.empty()) return 0;
   ProgramRun run(*this);
-  return ops_.empty() ? 0 : engine_->submit_block(run);
+  if (ops_.empty()) return 0;
+  const std::uint64_t first = engine_->submit_block(run);
+  was_run_.store(true, std::memory_order_relaxed);
+  return first;
 }
 
 void RecordedProgram::release(std::size_t count) noexcept {
@@ -179,7 +165,7 @@ void RecordedProgram::report(const RecordedOp& op, std::exception_ptr error) noe
 }
 
 ProgramRun::ProgramRun(RecordedProgram& program)
-    : program_(program), captures_(program.begin_capture()), holds_left_(program.holding_) {
+    : program_(program), captures_(program.may_capture()), holds_left_(program.holding_) {
   reserved_.reserve(program.steps_.size());
   for (RunStep& step : program.steps_) reserved_.push_back(step());
   program.hold(holds_left_);

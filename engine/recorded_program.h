@@ -44,6 +44,7 @@ struct alignas(base::kCacheLine) RecordedOp {
   Submission::Kind kind = Submission::Kind::kRun;
   bool holds = false;  ///< see RecordedProgram
   Route route;
+  device::RecordedPlace place;  ///< if it may be captured
 };
 
 /// What a Recording refers to: captured pushes, and what keeps their callables alive.
@@ -86,7 +87,7 @@ class RecordedProgram {
   const RecordedOp& op(std::size_t i) const { return ops_[i]; }
   /// Whether a run that begins now may be captured. The first is not: what it is the first to use
   /// is loaded and set up meanwhile.
-  bool begin_capture() { return capture_id_ != 0 && was_run_.exchange(true); }
+  bool may_capture() const { return was_run_.load(std::memory_order_relaxed); }
   /// Calls the callable of operation i, which is not asynchronous.
   void call(std::size_t i, RunContext& context, const std::vector<Reserved>& reserved) {
     RecordedOp& op = ops_[i];
@@ -131,7 +132,6 @@ class RecordedProgram {
   void add_hidden_variables();
   void choose_holders();
   bool may_have_graph() const;
-  bool is_worth_capture() const;
   void report(const RecordedOp& op, std::exception_ptr error) noexcept;
 
   const std::shared_ptr<EngineCore> engine_;  ///< keeps its memory, not its threads
@@ -142,7 +142,6 @@ class RecordedProgram {
   std::size_t holding_ = 0;  ///< how many operations hold
   /// If all operations are plain ones of one queue of the CPU and this is worth it; else null.
   std::unique_ptr<const RecordedGraph> graph_;
-  std::uint64_t capture_id_ = 0;  ///< of RecordedPlace; 0: its operations are not captured
   base::Atomic<bool> was_run_{false};
   base::Atomic<std::size_t> holders_{1};
   base::Atomic<int> fineness_{kMaxFineness};  ///< an estimate: an update may get lost
@@ -175,7 +174,7 @@ class ProgramRun {
             .options = &op.options,
             .priority = op.priority,
             .kind = op.kind,
-            .recorded = place(i)};
+            .recorded = captures_ ? op.place : device::RecordedPlace{}};
   }
   /// Variable `i` of all operations.
   VarList variable(std::size_t i) const {
@@ -208,10 +207,6 @@ class ProgramRun {
  private:
   class Hold;
 
-  device::RecordedPlace place(std::size_t i) const {
-    if (!captures_ || !program_.ops_[i].options.capturable) return {};
-    return {.program = program_.capture_id_, .index = static_cast<std::uint32_t>(i)};
-  }
   Task replay(RecordedOp& op);
   AsyncTask replay_async(RecordedOp& op);
   Hold take_hold();

@@ -20,8 +20,7 @@ StreamLane::StreamLane(ThreadedEngine& engine, std::unique_ptr<device::Stream> s
     : LaneQueue(/*stream=*/true, /*runs_callables=*/!on_host),
       engine_(engine),
       window_(window),
-      stream_(std::move(stream)),
-      gathers_(stream_->gathers()) {}
+      stream_(std::move(stream)) {}
 
 void StreamLane::announce(Operation& operation) {
   if (!runs_callables()) announced_.add(operation);
@@ -44,18 +43,18 @@ void StreamLane::raise(Operation& operation, int from, int to) {
 void StreamLane::issue_some(std::unique_lock<base::Mutex>& lock) {
   if (issuing_) return;
   issuing_ = true;
+  // What was issued last. If it is not, the stream may be gone, unless something is queued.
+  bool is_held = false;
   for (;;) {
     while (may_issue()) {
       auto& op = static_cast<Operation&>(*queue_.pop());
-      op.extras->has_place = !joins(op);
+      op.extras->has_place = !stream_->joins(op.extras->recorded);
       if (op.extras->has_place && in_flight_++ == 0 && is_ahead_) since_ = now_ns();
-      if (gathers_) last_ = op.extras->recorded;
       lock.unlock();
-      issue(op);
+      issue(op, is_held);
       lock.lock();
     }
-    if (last_ == device::RecordedPlace{}) break;
-    last_ = {};
+    if (!std::exchange(is_held, false)) break;
     lock.unlock();
     stream_->flush();
     lock.lock();
@@ -67,15 +66,11 @@ bool StreamLane::may_issue() {
   if (queue_.empty()) return false;
   if (in_flight_ < most_in_flight()) return true;
   const ReadyNode* const first = queue_.first().node;
-  return first != nullptr && joins(static_cast<const Operation&>(*first));
+  return first != nullptr && stream_->joins(static_cast<const Operation&>(*first).extras->recorded);
 }
 
-/// It goes to the device together with what was issued last.
-bool StreamLane::joins(const Operation& op) const {
-  return gathers_ && op.extras->recorded.continues(last_);
-}
-
-void StreamLane::issue(Operation& op) {
+void StreamLane::issue(Operation& op, bool& is_held) {
+  is_held = false;
   engine_.ledger().waits(op, waits_);
   if (engine_.tracing()) op.extras->issued_at = now_ns();
   // An asynchronous operation ends when its Completion says so, of which the stream knows nothing:
@@ -90,7 +85,8 @@ void StreamLane::issue(Operation& op) {
                              .failed = &StreamLane::failed,
                              .name = op.name(),
                              .is_async = is_async,
-                             .recorded = op.extras->recorded};
+                             .recorded = op.extras->recorded,
+                             .is_held = &is_held};
   const device::Token token = stream_->issue(work, waits_);
   if (is_async) return;
   ReadyList ready;

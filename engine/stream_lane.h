@@ -29,7 +29,7 @@ class ThreadedEngine;
 ///
 /// Invariants (under mutex_):
 ///  - in_flight_ operations are issued and not finished, at most window_, or one more that was
-///    overtaken for long. What the stream gathers counts as one, for which the first of it stands.
+///    overtaken for long. What the stream holds back together counts as one.
 ///  - One thread at a time issues (issuing_); a thread that finds another at it leaves its
 ///    operations to that one, which looks again before it stops.
 class StreamLane final : public LaneQueue {
@@ -53,16 +53,14 @@ class StreamLane final : public LaneQueue {
 
   void issue_some(std::unique_lock<base::Mutex>& lock);
   bool may_issue();
-  bool joins(const Operation& op) const;
   int most_in_flight();
   void measure();
-  void issue(Operation& op);
+  void issue(Operation& op, bool& is_held);
   void free_place();
 
   ThreadedEngine& engine_;
   const int window_;
   std::unique_ptr<device::Stream> stream_;
-  const bool gathers_;
 
   AnnouncedOps announced_;  ///< and not submitted
 
@@ -70,10 +68,9 @@ class StreamLane final : public LaneQueue {
   ReadyQueue queue_;
   int in_flight_ = 0;
   bool issuing_ = false;
-  device::RecordedPlace last_;  ///< of what the stream may hold back
-  bool is_ahead_ = false;       ///< what goes to the stream next goes before something announced
-  std::int64_t took_ = 0;       ///< an operation, while that is so, in ns; 0: not known
-  std::int64_t since_ = 0;      ///< when the first one in the stream came to be that; 0: not known
+  bool is_ahead_ = false;   ///< what goes to the stream next goes before something announced
+  std::int64_t took_ = 0;   ///< an operation, while that is so, in ns; 0: not known
+  std::int64_t since_ = 0;  ///< when the first one in the stream came to be that; 0: not known
   std::vector<device::Token> waits_;  ///< scratch of the issuing thread
 };
 

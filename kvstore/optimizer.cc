@@ -160,9 +160,9 @@ void push_update(const Optimizer& optimizer, UpdateCounter steps, std::vector<ND
        .priority = priority,
        .name = kName,
        .brief = brief,
-       .capturable = true,
        .flops = work.flops,
-       .bytes = work.bytes});
+       .bytes = work.bytes,
+       .capturable = true});
 }
 
 }  // namespace heddle::kvstore

@@ -111,9 +111,9 @@ void push_sum(std::vector<NDArray> inputs, const NDArray& out, int priority) {
        .name = "kvstore.sum",
        .overwrites = ArrayAccess::covers_block(out),
        .brief = brief,
-       .capturable = true,
        .flops = static_cast<double>((arrays - 1) * elements),
-       .bytes = (arrays + 1) * elements * dtype_size(out.dtype())});
+       .bytes = (arrays + 1) * elements * dtype_size(out.dtype()),
+       .capturable = true});
 }
 
 std::vector<const std::byte*> addresses_of(std::span<const NDArray> arrays) {

@@ -43,8 +43,8 @@ NDArray NDArray::astype(DType dtype) const {
       {.device = device(),
        .name = "astype",
        .overwrites = true,
-       .capturable = true,
-       .bytes = static_cast<std::uint64_t>(size()) * (dtype_size(dtype_) + dtype_size(dtype))});
+       .bytes = static_cast<std::uint64_t>(size()) * (dtype_size(dtype_) + dtype_size(dtype)),
+       .capturable = true});
   return result;
 }
 

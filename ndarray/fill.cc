@@ -19,13 +19,13 @@ namespace {
 /// Pushes write(first, size), which writes every element of the new `array`.
 template <class Write>
 void push_write(const char* name, const NDArray& array, Write write) {
-  Engine::get().push(
-      [array, write] { write(ArrayAccess::address(array), array.size()); }, {}, {array.var()},
-      {.device = array.device(),
-       .name = name,
-       .overwrites = true,
-       .capturable = true,
-       .bytes = static_cast<std::uint64_t>(array.size()) * dtype_size(array.dtype())});
+  Engine::get().push([array, write] { write(ArrayAccess::address(array), array.size()); }, {},
+                     {array.var()},
+                     {.device = array.device(),
+                      .name = name,
+                      .overwrites = true,
+                      .bytes = static_cast<std::uint64_t>(array.size()) * dtype_size(array.dtype()),
+                      .capturable = true});
 }
 
 template <class T>

@@ -74,17 +74,18 @@ class BlasHandle {
   explicit BlasHandle(const device::CudaLaunch& on)
       : pool_(on.gpu().memory()),
         bytes_(workspace_of(on)),
-        workspace_(on.gpu().early_blocks().allocate(bytes_)) {
+        block_(on.gpu().early_blocks().allocate(bytes_ + kAlignment)),
+        workspace_(aligned(block_)) {
     try {
       check(on, cublas().create(&handle_), "cublasCreate");
     } catch (...) {
-      pool_.deallocate(workspace_, bytes_);
+      pool_.deallocate(block_, bytes_ + kAlignment);
       throw;
     }
   }
   ~BlasHandle() {
     cublas().destroy(handle_);
-    pool_.deallocate(workspace_, bytes_);
+    pool_.deallocate(block_, bytes_ + kAlignment);
   }
   BlasHandle(const BlasHandle&) = delete;
   BlasHandle& operator=(const BlasHandle&) = delete;
@@ -100,6 +101,12 @@ class BlasHandle {
   }
 
  private:
+  static constexpr std::size_t kAlignment = 256;  // that cuBLAS wants
+
+  static void* aligned(void* block) {
+    std::size_t space = 2 * kAlignment;
+    return std::align(kAlignment, kAlignment, block, space);
+  }
   /// What NVIDIA recommends.
   static std::size_t workspace_of(const device::CudaLaunch& on) {
     int major = 0;
@@ -110,6 +117,7 @@ class BlasHandle {
 
   device::MemoryPool& pool_;
   const std::size_t bytes_;
+  void* const block_;
   void* const workspace_;
   cublasHandle_t handle_ = nullptr;
   cudaStream_t stream_ = nullptr;  // no stream of an operation is null

@@ -72,9 +72,9 @@ void launch(std::string_view op, Device device, VarList reads, VarList mutates, 
                      {.device = device,
                       .name = op,
                       .overwrites = true,
-                      .capturable = true,
                       .flops = work.flops,
-                      .bytes = work.bytes});
+                      .bytes = work.bytes,
+                      .capturable = true});
 }
 
 /// Pushes a kernel whose result depends on what it mutates.
@@ -83,7 +83,7 @@ void launch_in_place(std::string_view op, Device device, VarList reads, VarList 
                      const Work& work, Kernel&& kernel) {
   Engine::get().push(
       std::forward<Kernel>(kernel), reads, mutates,
-      {.device = device, .name = op, .capturable = true, .flops = work.flops, .bytes = work.bytes});
+      {.device = device, .name = op, .flops = work.flops, .bytes = work.bytes, .capturable = true});
 }
 
 }  // namespace heddle::ops

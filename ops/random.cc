@@ -106,9 +106,9 @@ void launch_draw(std::string_view op, Device device, std::int64_t n, const NDArr
       {.device = device,
        .name = op,
        .overwrites = overwrites,
-       .capturable = true,
        .flops = work.flops,
-       .bytes = work.bytes});
+       .bytes = work.bytes,
+       .capturable = true});
 }
 
 /// A new array, and kernel(start, pointer to its elements, their number) pushed to fill it.

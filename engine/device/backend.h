@@ -30,19 +30,16 @@ class Token {
   std::uint64_t bits_ = 0;
 };
 
-/// Where a piece of work stands in a recorded program, if what it enqueues may be captured.
+/// Where work stands in a recorded program, if what it enqueues may be captured.
 struct RecordedPlace {
-  /// Of so many operations at most a stream makes one piece: the GPU gets them when they all are
-  /// captured.
-  static constexpr std::uint32_t kMostTogether = 128;
-
-  std::uint64_t program = 0;  ///< 0: none
+  std::uint64_t program = 0;  ///< 0: it may not
+  std::uint32_t piece = 0;    ///< of the program: what the device should get together
   std::uint32_t index = 0;
 
   /// Whether the work at this place may go to the device with that at `before`, the last one.
   constexpr bool continues(RecordedPlace before) const {
-    return program != 0 && program == before.program && index > before.index &&
-           index / kMostTogether == before.index / kMostTogether;
+    return program != 0 && program == before.program && piece == before.piece &&
+           index > before.index;
   }
   friend constexpr bool operator==(RecordedPlace, RecordedPlace) = default;
 };
@@ -64,6 +61,8 @@ struct Work {
   std::string_view name = {};  ///< the operation's, for profilers; valid until run has returned
   bool is_async = false;       ///< it may also do something elsewhere than in the stream's order
   RecordedPlace recorded = {};
+  /// Where issue() says whether the work is held back; if it is not, it may end at any time.
+  bool* is_held = nullptr;
 };
 
 /// Threads that a device may borrow for work that computes (simulated GPUs do).
@@ -88,11 +87,14 @@ class Stream {
   /// waits for this point is called after `finished` of this one has returned. May call
   /// Executor::execute, or run of `work` itself, before it returns.
   virtual Token issue(const Work& work, std::span<const Token> waits) = 0;
-  /// True if recorded work is given to the device together with what continues it. It is then held
-  /// back until other work is issued, or somebody needs what it does, or flush().
-  virtual bool gathers() const { return false; }
-  /// Gives the device what is held back. Called by the thread that has issued it, when it has
-  /// nothing to issue any more.
+
+  // Recorded work may be held back, to go to the device together with what continues it: until
+  // other work is issued, or somebody needs what it does, or flush(). A thread that holds some back
+  // gives it away before it waits for others; so issue() may have to wait for another
+  // thread, but only for what that one is at on a stream.
+  /// Whether issue() would hold work at that place back together with what it holds back already.
+  virtual bool joins(RecordedPlace /*place*/) const { return false; }
+  /// Gives the device what is held back. Called by the thread that has issued it.
   virtual void flush() noexcept {}
 };
 
@@ -148,6 +150,10 @@ class Backend {
   /// frees_early().
   virtual std::unique_ptr<Stream> make_free_stream() { return nullptr; }
 };
+
+/// Gives devices what streams hold back of the work that the calling thread has issued. To be
+/// called before that thread waits for others.
+void flush_held_work() noexcept;
 
 /// The backend of a device. References stay valid for the life of the process, its exit included.
 Backend& backend_of(Device device);

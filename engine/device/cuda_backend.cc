@@ -122,23 +122,12 @@ void* CudaBackend::allocate(std::size_t bytes) {
   }
 }
 
-/// Memory that was touched last is best; the pool's needs no wait; and to wait on the device is
-/// better than on the host. Where the order of this GPU's streams is not kept nothing is early: on
-/// another GPU, that may be lost alone, and by what works elsewhere, too.
+/// Where the order of this GPU's streams is not kept nothing is early: on another GPU, that may be
+/// lost alone, and by what works elsewhere, too.
 void* CudaBackend::take_memory(std::size_t bytes) {
   CudaStream* const stream = CudaStream::current();
   const bool may_be_early = stream != nullptr && &stream->gpu() == &gpu_ && stream->keeps_order();
-  CudaEarlyBlocks& early = gpu_.early_blocks();
-  if (void* const block = may_be_early ? early.take(bytes, *stream) : nullptr) return block;
-  try {
-    return early.allocate(bytes);
-  } catch (const OutOfMemory&) {
-    CudaStream::flush_all_of_thread();
-    if (void* const block = may_be_early ? early.take_and_wait(bytes, *stream) : nullptr) {
-      return block;
-    }
-    throw;
-  }
+  return gpu_.early_blocks().allocate_for(may_be_early ? stream : nullptr, bytes);
 }
 
 void CudaBackend::deallocate(void* block, std::size_t bytes) noexcept {
@@ -156,8 +145,7 @@ void CudaBackend::deallocate(void* block, std::size_t bytes) noexcept {
   }
 }
 
-/// What the pool does to each block that it hands out needs the pool in between.
-bool CudaBackend::frees_early() const { return !resolved_runtime_options().debug_memory; }
+bool CudaBackend::frees_early() const { return gpu_.frees_early(); }
 
 MemoryStatistics CudaBackend::memory() const {
   MemoryStatistics statistics = gpu_.memory().statistics();
@@ -202,6 +190,8 @@ CudaGpu* cuda_gpu_of(Device device) {
   auto* const backend = dynamic_cast<CudaBackend*>(&backend_of(device));
   return backend != nullptr ? &backend->gpu() : nullptr;
 }
+
+void flush_held_work() noexcept { CudaStream::flush_all_of_thread(); }
 
 int cuda_device_count() { return count_cuda_gpus(); }
 

@@ -15,12 +15,16 @@ using Clock = base::Clock;
 
 constexpr std::chrono::microseconds kSpin{20};
 constexpr std::chrono::microseconds kLongestNap{200};
+constexpr std::chrono::milliseconds kLongestRest{5};
 constexpr std::chrono::milliseconds kStopLimit{100};
 
-/// How long to sleep if nothing has happened for `idle`; zero: not at all.
+/// How long to sleep if nothing has happened for `idle`; zero: not at all. What took long is
+/// noticed late by a five-hundredth of that, so that the thread costs next to nothing meanwhile.
 std::chrono::nanoseconds nap_after(std::chrono::nanoseconds idle) {
   if (idle < kSpin) return std::chrono::nanoseconds::zero();
-  return std::min<std::chrono::nanoseconds>(idle / 4, kLongestNap);
+  const auto nap = std::min<std::chrono::nanoseconds>(idle / 4, kLongestNap);
+  const auto rest = std::min<std::chrono::nanoseconds>(idle / 500, kLongestRest);
+  return std::max(nap, rest);
 }
 
 }  // namespace

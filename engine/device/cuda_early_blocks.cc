@@ -20,6 +20,19 @@ void* CudaEarlyBlocks::allocate(std::size_t bytes) {
   return pool_.allocate(bytes);
 }
 
+void* CudaEarlyBlocks::allocate_for(CudaStream* stream, std::size_t bytes) {
+  if (void* const block = stream != nullptr ? take(bytes, *stream) : nullptr) return block;
+  try {
+    return allocate(bytes);
+  } catch (const OutOfMemory&) {
+    CudaStream::flush_all_of_thread();  // before that nothing comes back of what it used
+    if (void* const block = stream != nullptr ? take_and_wait(bytes, *stream) : nullptr) {
+      return block;
+    }
+    throw;
+  }
+}
+
 CudaEarlyBlocks::Ticket CudaEarlyBlocks::add(void* block, std::size_t bytes,
                                              std::span<const Token> tokens) {
   const std::size_t size = block_size(bytes);

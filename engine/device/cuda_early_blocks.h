@@ -37,6 +37,11 @@ class CudaEarlyBlocks {
   /// As MemoryPool::allocate(), and what the GPU has done with counts as free.
   void* allocate(std::size_t bytes);
 
+  /// A block for the work of `stream` that the calling thread is in; as allocate() if that is null.
+  /// Memory that was touched last is best; the pool's needs no wait; and to wait on the device is
+  /// better than on the host.
+  void* allocate_for(CudaStream* stream, std::size_t bytes);
+
   /// The block may be used again by what stands behind `tokens`. `bytes` as in MemoryPool. Throws
   /// std::bad_alloc, with nothing done.
   Ticket add(void* block, std::size_t bytes, std::span<const Token> tokens);

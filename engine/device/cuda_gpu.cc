@@ -51,7 +51,8 @@ CudaGpu& CudaGpu::get(int index) {
 
 const CudaGpu& CudaGpu::first() { return *g_first.load(); }
 
-CudaGpu::CudaGpu(int index) : index_(index) {
+CudaGpu::CudaGpu(int index)
+    : index_(index), frees_early_(!resolved_runtime_options().debug_memory) {
   const CudaCurrent current(*this);
   check(cudaFree(nullptr), "start of CUDA");
   cudaDeviceProp properties{};
@@ -63,9 +64,7 @@ CudaGpu::CudaGpu(int index) : index_(index) {
   pages_ = CudaPages::make(*this);
   memory_ = std::make_unique<MemoryPool>(
       "cuda:" + std::to_string(index), cuda_memory(*this, pages_.get()),
-      PoolLimits{.budget = memory_size_,
-                 .cache_limit = SIZE_MAX,
-                 .fills = resolved_runtime_options().debug_memory});
+      PoolLimits{.budget = memory_size_, .cache_limit = SIZE_MAX, .fills = !frees_early_});
   early_blocks_ = std::make_unique<CudaEarlyBlocks>(*memory_);
 }
 

@@ -49,6 +49,9 @@ class CudaGpu {
   MemoryPool& memory() { return *memory_; }
   /// Those that came back earlier.
   CudaEarlyBlocks& early_blocks() { return *early_blocks_; }
+  /// False with RuntimeOptions::debug_memory, as what the pool does then to each block that it
+  /// hands out needs the pool in between.
+  bool frees_early() const { return frees_early_; }
   /// For cudaStreamCreateWithPriority.
   int stream_priority(Lane lane) const;
 
@@ -76,6 +79,7 @@ class CudaGpu {
   explicit CudaGpu(int index);
 
   const int index_;
+  const bool frees_early_;
   std::string name_;
   int least_priority_ = 0;
   int greatest_priority_ = 0;

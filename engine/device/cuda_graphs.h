@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -21,7 +22,8 @@ namespace heddle::device {
 /// changed its shape gets a new graph. A recording of which something cannot be captured is not
 /// captured again.
 ///
-/// At most kMostKept executable graphs are kept, and those that are in use.
+/// At most kMostKept executable graphs are kept. Where there are more pieces than that, those that
+/// have none are not captured, until one was not used for long.
 ///
 /// Thread safety: as a Stream.
 ///
@@ -30,7 +32,7 @@ namespace heddle::device {
 /// - An executable graph is destroyed when everything up to its last launch has left the timeline.
 class CudaGraphs {
  public:
-  static constexpr std::size_t kMostKept = 32;
+  static constexpr std::size_t kMostKept = 64;
 
   /// For a stream with that timeline; null, with no error left, if CUDA gives no stream. That is
   /// tried once more by the next call.
@@ -46,6 +48,9 @@ class CudaGraphs {
   /// Begins to capture, with work at that place. False if that cannot be captured. Throws
   /// std::bad_alloc, with nothing done.
   bool open(RecordedPlace first);
+  /// True if `work`, which was captured last, has done what may not be captured: then all that is
+  /// captured with it fails.
+  bool is_spoilt_by(const Work& work) noexcept;
   /// Ends the capture, and launches what was captured on `stream`, all of which belongs to pieces
   /// up to `last`. Returns why that could not be done, or null. On a lost GPU it only ends.
   std::exception_ptr launch(cudaStream_t stream, std::uint64_t last) noexcept;
@@ -55,28 +60,35 @@ class CudaGraphs {
 
  private:
   struct Graph {
-    RecordedPlace first;  // of none, if another has replaced it
+    RecordedPlace first;
     cudaGraphExec_t executable = nullptr;
     std::uint64_t last = 0;  // piece that was issued when it was launched last
+    std::uint64_t used = 0;  // opens_ when it was used last
   };
 
   CudaGraphs(CudaGpu& gpu, std::shared_ptr<CudaTimeline> timeline, cudaStream_t stream);
   static void destroy(cudaGraphExec_t executable) noexcept;
   static bool update(const Graph& graph, cudaGraph_t captured) noexcept;
-  void find(RecordedPlace first);
-  void drop_some();
+  bool is_unused(const Graph& graph) const { return graph.last <= timeline_->reached(); }
+  bool find(RecordedPlace first);
+  bool make_room();
+  void drop_replaced() noexcept;
   void refuse() noexcept;
   cudaError_t begin_capture() noexcept;
+  cudaError_t instantiate(cudaGraph_t captured) noexcept;
   cudaError_t launch(cudaGraph_t captured, cudaStream_t stream, std::uint64_t last,
                      const char*& call) noexcept;
-  void replace(cudaGraphExec_t made) noexcept;
+  std::exception_ptr explain(cudaError_t result, const char* call) noexcept;
 
   CudaGpu& gpu_;
   const std::shared_ptr<CudaTimeline> timeline_;
   cudaStream_t stream_;
   bool is_open_ = false;
   std::vector<Graph> graphs_;           // in the order of use: the last is what is captured
+  std::vector<Graph> replaced_;         // by one of another shape, and perhaps in use
   std::vector<std::uint64_t> refused_;  // programs that could not be captured
+  std::uint64_t opens_ = 0;
+  std::string culprit_;  // what has spoilt what is captured; empty: nothing
 };
 
 }  // namespace heddle::device

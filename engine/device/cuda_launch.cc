@@ -51,6 +51,9 @@ CudaLaunch::~CudaLaunch() {
 }
 
 void* CudaLaunch::scratch(std::size_t bytes) {
+  if (stream_ != nullptr && stream_->keeps_order() && gpu_.frees_early()) {
+    return stream_->scratch(bytes);
+  }
   void* const block = gpu_.early_blocks().allocate(bytes);
   at_end([pool = &gpu_.memory(), block, bytes] { pool->deallocate(block, bytes); });
   return block;

@@ -38,7 +38,7 @@ class CudaLaunch {
     return stream_ != nullptr ? stream_->handle() : cudaStreamPerThread;
   }
 
-  /// Device memory that is given back when the GPU is done. Throws OutOfMemory.
+  /// Device memory for what is enqueued in this operation. Throws OutOfMemory.
   void* scratch(std::size_t bytes);
   /// Has `action` called when the GPU is done; what it throws fails the operation.
   void at_end(UniqueFunction<void()> action);

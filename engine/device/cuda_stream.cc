@@ -7,6 +7,7 @@
 
 #include "engine/base/scoped_value.h"
 #include "engine/device/cuda_completion.h"
+#include "engine/device/cuda_early_blocks.h"
 #include "engine/device/cuda_ranges.h"
 #include "engine/device/cuda_turn.h"
 #include "engine/runtime.h"
@@ -20,8 +21,8 @@ thread_local CudaStream* t_gathering = nullptr;  // the first of those that hold
 CudaStream::CudaStream(CudaGpu& gpu, Lane lane)
     : gpu_(gpu),
       ends_each_piece_(resolved_runtime_options().debug_sync),
-      gathers_(lane == Lane::kCompute && !ends_each_piece_ &&
-               resolved_runtime_options().cuda_graphs) {
+      captures_(lane == Lane::kCompute && !ends_each_piece_ &&
+                resolved_runtime_options().cuda_graphs) {
   const CudaCurrent current(gpu_);
   if (!gpu_.is_lost()) {
     const cudaError_t result =
@@ -56,7 +57,7 @@ Token CudaStream::issue(const Work& work, std::span<const Token> waits) {
   const CudaCurrent current(gpu_);
   CudaPiece piece;
   piece.work = work;
-  if (!work.recorded.continues(last_)) flush();
+  if (!joins(work.recorded)) flush();
   wait_for(waits, piece);
   if (ends_each_piece_) {
     run_alone(piece);
@@ -66,26 +67,56 @@ Token CudaStream::issue(const Work& work, std::span<const Token> waits) {
     if (!piece.is_held) piece.event = record_event();
   }
   const Token token(id(), ++issued_);
-  if (piece.is_held) ++held_;
+  give_scratch_back(piece, token);
+  const bool is_spoilt = piece.is_held && graphs_->is_spoilt_by(work);
+  const bool is_held = piece.is_held;
+  if (is_held) ++held_;
+  if (work.is_held != nullptr) *work.is_held = is_held && !is_spoilt;
   const std::shared_ptr<CudaTimeline> timeline = timeline_;
   // From here on the piece may finish, unless it is held back, and then this object may be gone.
   if (timeline->add(std::move(piece))) CudaCompletion::instance().watch(timeline);
+  if (is_spoilt) flush();
   return token;
 }
 
 /// Whether what the work at that place enqueues is captured.
 bool CudaStream::capture(RecordedPlace place) noexcept {
-  if (!gathers_ || place.program == 0 || gpu_.is_lost()) return false;
+  if (!captures_ || place.program == 0) return false;
   last_ = place;
   if (is_capturing()) return true;
+  if (gpu_.is_lost()) return false;
   try {
     if (graphs_ == nullptr) graphs_ = CudaGraphs::make(gpu_, timeline_);
-    if (graphs_ == nullptr || !graphs_->open(place)) return false;
+    captures_ = graphs_ != nullptr;
+    if (!captures_ || !graphs_->open(place)) return false;
   } catch (const std::bad_alloc&) {
     return false;
   }
   next_gathering_ = std::exchange(t_gathering, this);
   return true;
+}
+
+void* CudaStream::scratch(std::size_t bytes) {
+  std::vector<CudaPiece::Scratch>& taken = running_->scratch;
+  taken.reserve(taken.size() + 1);
+  taken.push_back({gpu_.early_blocks().allocate_for(this, bytes), bytes});
+  return taken.back().block;
+}
+
+/// What follows in the order of the stream may have it at once.
+void CudaStream::give_scratch_back(CudaPiece& piece, Token token) {
+  CudaEarlyBlocks& early = gpu_.early_blocks();
+  for (const CudaPiece::Scratch& scratch : piece.scratch) {
+    try {
+      piece.endings.reserve(piece.endings.size() + 1);
+      const std::size_t bytes = scratch.bytes;
+      const auto ticket = early.add(scratch.block, bytes, std::span(&token, 1));
+      piece.endings.emplace_back([&early, ticket, bytes] { early.settle(ticket, bytes); });
+    } catch (const std::bad_alloc&) {
+      // Without memory to write that down the block stays where it is.
+    }
+  }
+  piece.scratch.clear();
 }
 
 void CudaStream::flush_all_of_thread() noexcept {
@@ -110,7 +141,9 @@ void CudaStream::flush() noexcept {
   if (!goes_on) last_ = {};
   const std::exception_ptr failure = graphs_->launch(handle_, issued_ + (goes_on ? 1 : 0));
   if (goes_on && running_->failure == nullptr) running_->failure = failure;
-  if (!goes_on || !graphs_->open_again()) leave_list();
+  const bool is_open = goes_on && graphs_->open_again();
+  if (goes_on) running_->is_held = is_open;
+  if (!is_open) leave_list();
   const std::shared_ptr<CudaTimeline> timeline = timeline_;
   // From here on what was held back may finish, and if nothing goes on this object may be gone.
   if (std::exchange(held_, 0) != 0) timeline->submit(record_event(), failure);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -23,8 +24,8 @@ namespace heddle::device {
 /// the work, before anybody enqueues more there.
 ///
 /// Recorded work that may be captured is: what continues each other becomes one graph (CudaGraphs),
-/// which the GPU gets at once, with one event. Until then its pieces are held back. A thread that
-/// holds any back gives them to the GPU before it waits for what another thread holds back.
+/// which the GPU gets at once, with one event. Until then it is held back. A thread that holds some
+/// back gives it to the GPU before it waits for what another thread holds back.
 ///
 /// Thread safety: see Stream; the rest belongs to the thread that is in issue().
 ///
@@ -42,7 +43,9 @@ class CudaStream final : public Stream {
 
   std::uint16_t id() const override { return timeline_->id(); }
   Token issue(const Work& work, std::span<const Token> waits) override;
-  bool gathers() const override { return gathers_; }
+  bool joins(RecordedPlace place) const override {
+    return is_capturing() && place.continues(last_);
+  }
   void flush() noexcept override;
 
   /// The stream whose work the calling thread runs at the moment; null outside of issue().
@@ -65,6 +68,10 @@ class CudaStream final : public Stream {
   /// work, before `finished`. What it throws fails the work.
   void at_end(UniqueFunction<void()> action);
 
+  /// Within the work, which keeps the order: a block of the GPU for what it enqueues. Throws
+  /// OutOfMemory.
+  void* scratch(std::size_t bytes);
+
   /// A place for what belongs to one stream: a library's handle. Destroyed before the stream.
   std::shared_ptr<void>& attachment() { return attachment_; }
 
@@ -77,10 +84,11 @@ class CudaStream final : public Stream {
   void run(CudaPiece& piece);
   void run_alone(CudaPiece& piece);
   cudaEvent_t record_event() noexcept;
+  void give_scratch_back(CudaPiece& piece, Token token);
 
   CudaGpu& gpu_;
   const bool ends_each_piece_;
-  const bool gathers_;
+  bool captures_;
   cudaStream_t handle_ = nullptr;  // null on a GPU that was lost before
   std::shared_ptr<CudaTimeline> timeline_;
   std::uint64_t issued_;             // sequence of the last token

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -18,6 +19,11 @@ namespace heddle::device {
 
 /// A piece of work that stands in the order of a stream.
 struct CudaPiece {
+  struct Scratch {
+    void* block;
+    std::size_t bytes;
+  };
+
   Work work;
   cudaEvent_t event = nullptr;  ///< recorded behind it; null if it has ended, or on a lost GPU
   bool has_ended = false;       ///< known when it was issued
@@ -28,6 +34,7 @@ struct CudaPiece {
   std::vector<Token> waits;  ///< of other streams, that the stream waits for with this piece
   /// What is left to do on the host when the GPU is done with it. What one throws fails the piece.
   std::vector<UniqueFunction<void()>> endings;
+  std::vector<Scratch> scratch;  ///< until it is issued
   std::exception_ptr failure;
 };
 
@@ -41,7 +48,7 @@ struct CudaPiece {
 ///
 /// Invariants (of the state under the mutex):
 /// - pieces_ has the pieces with the sequences reached_ + 1 … issued, in order. Those above
-///   submitted_ are held back: the GPU has nothing of them. Of the others told_by is set.
+///   submitted_ are held back: the GPU does not have all of them. Of the others told_by is set.
 /// - A piece leaves when its `finished` has returned, which is called for the front piece only,
 ///   after its event is reached and the pieces of other streams that it waited for have left. So
 ///   `finished` is called in an order that agrees with all waits.

@@ -3,9 +3,12 @@
 #include "heddle/cuda.h"
 #include "heddle/error.h"
 
+#include "engine/device/backend.h"
 #include "engine/device/cuda_devices.h"
 
 namespace heddle::device {
+
+void flush_held_work() noexcept {}
 
 int cuda_device_count() { return 0; }
 

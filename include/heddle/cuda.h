@@ -17,10 +17,14 @@ namespace heddle {
 ///
 /// In runs of a recording (see Recording) the stream of an operation pushed as `capturable` may be
 /// one that captures: what the callable enqueues is then given to the GPU later, as a part of a
-/// CUDA graph. The callable is called in each run all the same. It must not ask what the stream has
-/// done, nor wait for it or for events of others; kernels, copies, memory sets, calls of libraries
-/// that may be captured, and branches to streams of its own that it joins again are fine. What may
-/// not be captured fails the operations of that graph, and later runs go without it.
+/// CUDA graph. The callable is called in each run all the same, and must ask for the stream each
+/// time. What it may enqueue are kernels, memory sets, copies from and to memory of devices and
+/// page-locked memory, and calls of libraries that may be captured. It must not wait: not for the
+/// stream or an event, nor for another thread, as others may wait for what it is a part of. Before
+/// it branches to streams of its own, which it joins again, it must have the addresses of its
+/// arrays. And nobody may synchronize the whole device (cudaDeviceSynchronize) while recordings
+/// run. What may not be captured fails the operations of that graph, naming the culprit, and later
+/// runs of the recording go without graphs.
 CUstream_st* cuda_stream(const RunContext& context);
 
 }  // namespace heddle

@@ -48,7 +48,8 @@ struct EngineOptions {
   /// Operations that a copy or comm stream holds issued and not done; the rest wait on the host,
   /// in priority order.
   int copy_window = 2;
-  /// The same for a compute stream.
+  /// The same for a compute stream, where a CUDA graph of several recorded operations counts as
+  /// one.
   int compute_window = 64;
 };
 
@@ -73,11 +74,6 @@ struct PushOptions {
   /// A hint: the operation is short and blocks on nothing. Where its lane would wake a thread for
   /// it, as the copy and comm lanes of a simulated GPU do, a thread that is awake may run it.
   bool brief = false;
-  /// For recordings on CUDA devices: all that the callable does to the GPU is to enqueue on its
-  /// stream what may be captured there (CUDA's documentation says what), so the GPU can get it
-  /// together with what other operations enqueue, as one graph. A run captures it anew: what is
-  /// enqueued need not be the same in each. See heddle/cuda.h.
-  bool capturable = false;
   /// The group that the operation belongs to; by default none. See CancelSource.
   CancelToken cancel = {};
   /// What the operation costs, for the model clock only (see OpRecord): floating point operations,
@@ -86,6 +82,11 @@ struct PushOptions {
   std::uint64_t bytes = 0;
   /// If it copies, what it copies one after the other, in place of the costs above. Copied.
   std::span<const CopyCost> copies = {};
+  /// For recordings on CUDA devices: all that the callable does is to enqueue on its stream what
+  /// may be captured there, so that the GPU can get it together with what other operations enqueue,
+  /// as one CUDA graph. A run captures it anew, so it need not be the same in each. See
+  /// heddle/cuda.h for what the callable must not do.
+  bool capturable = false;
 };
 
 /// Settings of the process: its devices and its default engine.
@@ -101,8 +102,9 @@ struct RuntimeOptions {
   /// are NaNs, when it is handed out; that of the host and of simulated devices also when it comes
   /// back.
   bool debug_memory = false;
-  /// HEDDLE_CUDA_GRAPHS. Runs of a recording give CUDA devices what follows each other there as one
-  /// graph, from the second run on. Not with debug_sync.
+  /// HEDDLE_CUDA_GRAPHS. Runs of a recording give a CUDA device what follows each other in its
+  /// compute lane as one graph, from the second run on: 4 to 64 operations, which are done when all
+  /// of them are. A graph ends with what the recording needs elsewhere. Not with debug_sync.
   bool cuda_graphs = true;
 };
 

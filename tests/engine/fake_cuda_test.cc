@@ -1,5 +1,7 @@
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -52,6 +54,34 @@ TEST_CASE("operations in flight when a GPU fails are ended", "[.]") {
     engine.push([] {}, {}, {x}, {.device = Device::gpu(i % 2)});
   }
   CHECK_THROWS_AS(engine.wait_for_var(x), OpError);
+}
+
+TEST_CASE("operations that are captured when a GPU fails are ended", "[.]") {
+  Engine engine;
+  const Var x = engine.new_variable();
+  const Var y = engine.new_variable();
+  bool breaks = false;
+  const Recording recording = engine.record([&] {
+    for (int i = 0; i < 20; ++i) {
+      engine.push(
+          [&breaks, i] {
+            if (!breaks || i != 10) return;
+            support::break_fake_cuda();
+            // Until somebody has found out.
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          },
+          {}, {x}, {.device = Device::gpu(0), .capturable = true});
+    }
+  });
+  recording.run();
+  engine.wait_for_var(x);
+  breaks = true;
+  for (int i = 0; i < 5; ++i) {
+    engine.push([] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }, {}, {y},
+                {.device = Device::gpu(0), .lane = Lane::kCopyIn});
+  }
+  recording.run();
+  CHECK_THROWS_WITH(engine.wait_for_var(x), Contains("cuda:0"));
 }
 
 }  // namespace

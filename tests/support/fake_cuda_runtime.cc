@@ -284,6 +284,8 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEven
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
   if (kind == cudaMemcpyHostToDevice && !is_pinned(from) && stream != cudaStreamPerThread) {
+    // A graph would read the memory when it runs.
+    if (stream->refuses_while_capturing()) return report(cudaErrorStreamCaptureUnsupported);
     const auto* const first = static_cast<const char*>(from);
     stream->enqueue([to, copy = std::vector<char>(first, first + bytes)] {
       std::memcpy(to, copy.data(), copy.size());

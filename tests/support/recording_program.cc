@@ -1,5 +1,6 @@
 #include "tests/support/recording_program.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <random>
@@ -43,6 +44,7 @@ class Generator {
     result.is_async = below(10) == 0;
     result.options.overwrites = below(4) == 0;
     result.options.priority = below(5) - 2;
+    result.options.capturable = below(4) != 0;
     if (below(4) == 0) result.options.lane = Lane::kCopyIn;
     const int device = below(shape_.gpus + 1);
     if (device != 0) result.options.device = Device::gpu(device - 1);
@@ -137,10 +139,19 @@ class World {
   void apply(const Operation& operation) {
     if (operation.fails) throw Error("planned");
     std::uint64_t h = operation.number;
-    for (const std::size_t i : operation.reads) h = mix(h, values_[i]);
+    for (const std::size_t i : operation.reads) {
+      if (!heals(operation, i)) h = mix(h, values_[i]);
+    }
     for (const std::size_t i : operation.mutates) {
       values_[i] = operation.options.overwrites ? h : mix(values_[i], h);
     }
+  }
+
+  /// It runs although the variable is poisoned, and what that stands for then is unspecified.
+  static bool heals(const Operation& operation, std::size_t variable) {
+    const std::vector<std::size_t>& mutates = operation.mutates;
+    return operation.options.overwrites &&
+           std::find(mutates.begin(), mutates.end(), variable) != mutates.end();
   }
 
   Engine engine_;

@@ -103,7 +103,7 @@ class RandomScripts {
   std::vector<Script> recordings_;
 };
 
-TEST_CASE("random recordings of several threads give with CUDA graphs what their scripts say") {
+TEST_CASE("random recordings of several threads give with GPU graphs what their scripts say") {
   for (int window : {64, 2}) {
     EngineOptions options;
     options.compute_window = window;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <cuda_runtime_api.h>
 
 #include "heddle/cuda.h"
 #include "heddle/engine.h"
@@ -18,6 +19,7 @@
 #include "engine/device/backend.h"
 #include "tests/support/fake_cuda_graphs.h"
 #include "tests/support/fake_cuda_runtime.h"
+#include "tests/support/gate.h"
 
 // How runs of recordings become CUDA graphs. What the GPU does is host work in a fake stream.
 
@@ -27,8 +29,6 @@ namespace {
 using Catch::Matchers::Contains;
 using support::CaptureFault;
 using support::FakeCudaGraphs;
-
-constexpr std::uint32_t kMostTogether = device::RecordedPlace::kMostTogether;
 
 FakeCudaGraphs operator-(FakeCudaGraphs a, const FakeCudaGraphs& b) {
   a.made -= b.made;
@@ -86,25 +86,25 @@ std::vector<int> numbers(int count) {
   return result;
 }
 
-TEST_CASE("a recorded chain is one CUDA graph from its second run on") {
+TEST_CASE("a recorded chain is one GPU graph from its second run on") {
   Engine engine;
   List list(engine);
-  const Recording recording = list.record(100);
+  const Recording recording = list.record(50);
   const Count count;
   recording.run();
-  CHECK(list.take() == numbers(100));
+  CHECK(list.take() == numbers(50));
   CHECK(count.since().launched == 0);
   for (std::uint64_t run = 1; run <= 3; ++run) {
     recording.run();
-    CHECK(list.take() == numbers(100));
+    CHECK(list.take() == numbers(50));
     CHECK(count.since().launched == run);
   }
   CHECK(count.since().made == 1);
   CHECK(count.since().updated == 2);
-  CHECK(count.since().nodes == 300);
+  CHECK(count.since().nodes == 150);
 }
 
-TEST_CASE("runs in a row that share a CUDA graph keep their order") {
+TEST_CASE("runs in a row that share a GPU graph keep their order") {
   Engine engine;
   List list(engine);
   const Recording recording = list.record(10);
@@ -118,7 +118,7 @@ TEST_CASE("runs in a row that share a CUDA graph keep their order") {
   CHECK(list.take() == expected);
 }
 
-TEST_CASE("callables that a CUDA graph captures are called in each run") {
+TEST_CASE("callables that a GPU graph captures are called in each run") {
   Engine engine;
   const Var x = engine.new_variable();
   std::vector<std::uint64_t> seen;
@@ -141,7 +141,7 @@ TEST_CASE("callables that a CUDA graph captures are called in each run") {
   CHECK(seen == expected);
 }
 
-TEST_CASE("an operation that is not capturable divides a CUDA graph") {
+TEST_CASE("an operation that is not capturable divides a GPU graph") {
   Engine engine;
   List list(engine);
   const Recording recording = engine.record([&] {
@@ -160,10 +160,10 @@ TEST_CASE("an operation that is not capturable divides a CUDA graph") {
   CHECK(count.since().nodes == 8);
 }
 
-TEST_CASE("a long recording becomes several CUDA graphs") {
+TEST_CASE("a long recording becomes several GPU graphs") {
   Engine engine;
   List list(engine);
-  constexpr int kOperations = 2 * static_cast<int>(kMostTogether) + 10;
+  constexpr int kOperations = 2 * 64 + 10;
   const Recording recording = list.record(kOperations);
   recording.run();
   list.take();
@@ -173,7 +173,7 @@ TEST_CASE("a long recording becomes several CUDA graphs") {
   CHECK(count.since().launched == 3);
 }
 
-TEST_CASE("a CUDA graph takes one place of the window") {
+TEST_CASE("a GPU graph takes one place of the window") {
   EngineOptions options;
   options.compute_window = 1;
   Engine engine(options);
@@ -187,7 +187,7 @@ TEST_CASE("a CUDA graph takes one place of the window") {
   CHECK(count.since().launched == 3);
 }
 
-TEST_CASE("a recording of few operations is issued without CUDA graphs") {
+TEST_CASE("a recording of few operations is issued without GPU graphs") {
   Engine engine;
   List list(engine);
   const Recording recording = list.record(3);
@@ -197,7 +197,7 @@ TEST_CASE("a recording of few operations is issued without CUDA graphs") {
   CHECK(count.since().launched == 0);
 }
 
-TEST_CASE("a recording whose CUDA graph changes its shape gets a new one") {
+TEST_CASE("a recording whose GPU graph changes its shape gets a new one") {
   Engine engine;
   const Var x = engine.new_variable();
   int done = 0;
@@ -236,7 +236,42 @@ TEST_CASE("what is captured but not launched yet is waited for on other devices"
   }
 }
 
-TEST_CASE("a CPU operation in a recording divides its CUDA graphs") {
+TEST_CASE("a GPU graph ends with what the recording needs elsewhere") {
+  Engine engine;
+  List list(engine);
+  const Var copied = engine.new_variable();
+  support::Gate gate;
+  bool was_copied = false;
+  bool is_held = false;
+  const Recording recording = engine.record([&] {
+    for (int i = 0; i < 5; ++i) list.push(i);
+    engine.push([&was_copied] { was_copied = true; }, {list.var()}, {copied},
+                {.device = Device::gpu(0), .lane = Lane::kCopyOut});
+    const Var other = engine.new_variable();
+    for (int i = 0; i < 5; ++i) {
+      engine.push(
+          [&](RunContext& context) {
+            support::enqueue_on_fake_cuda(cuda_stream(context), [&gate, held = is_held] {
+              if (held) gate.wait();
+            });
+          },
+          {}, {other}, on_gpu(0));
+    }
+  });
+  recording.run();
+  engine.wait_for_all();
+  list.take();
+  was_copied = false;
+  is_held = true;
+  recording.run();
+  engine.wait_for_var(copied);
+  CHECK(was_copied);
+  gate.open();
+  engine.wait_for_all();
+  CHECK(list.take() == numbers(5));
+}
+
+TEST_CASE("a CPU operation in a recording divides its GPU graphs") {
   Engine engine;
   List list(engine);
   const Recording recording = engine.record([&] {
@@ -248,7 +283,7 @@ TEST_CASE("a CPU operation in a recording divides its CUDA graphs") {
   }
 }
 
-TEST_CASE("an operation that throws while it is captured poisons what follows on CUDA") {
+TEST_CASE("an operation that throws while it is captured poisons what follows on the GPU") {
   Engine engine;
   List list(engine);
   bool throws = false;
@@ -276,7 +311,7 @@ TEST_CASE("an operation that throws while it is captured poisons what follows on
   CHECK(list.take() == numbers(8));
 }
 
-TEST_CASE("what cannot be captured fails once by name and is then run without CUDA graphs") {
+TEST_CASE("what cannot be captured fails once by name and is then run without GPU graphs") {
   Engine engine;
   List list(engine);
   const Recording recording = list.record(8);
@@ -294,7 +329,32 @@ TEST_CASE("what cannot be captured fails once by name and is then run without CU
   CHECK(count.since().launched == 0);
 }
 
-TEST_CASE("where CUDA does not capture recordings are run without graphs") {
+TEST_CASE("an operation that does what cannot be captured is named") {
+  Engine engine;
+  List list(engine);
+  bool waits = false;
+  const Recording recording = engine.record([&] {
+    for (int i = 0; i < 4; ++i) list.push(i);
+    PushOptions options = on_gpu(0);
+    options.name = "culprit";
+    engine.push(
+        [&waits](RunContext& context) {
+          if (waits) cudaStreamSynchronize(cuda_stream(context));
+        },
+        {}, {list.var()}, options);
+  });
+  recording.run();
+  list.take();
+  waits = true;
+  recording.run();
+  CHECK_THROWS_WITH(list.take(), Contains("culprit"));
+  engine.clear_error(list.var());
+  list.take();
+  recording.run();
+  CHECK(list.take() == numbers(4));
+}
+
+TEST_CASE("where the GPU does not capture recordings are run without graphs") {
   Engine engine;
   List list(engine);
   const Recording recording = list.record(8);
@@ -344,7 +404,7 @@ TEST_CASE("an operation that lacks memory lets the GPU do what was captured befo
   CHECK(done.load() == 4);
 }
 
-TEST_CASE("executable CUDA graphs are kept up to a limit") {
+TEST_CASE("executable GPU graphs are kept up to a limit") {
   Engine engine;
   List list(engine);
   const std::uint64_t before = support::fake_cuda_graphs().alive;
@@ -357,7 +417,7 @@ TEST_CASE("executable CUDA graphs are kept up to a limit") {
   CHECK(support::fake_cuda_graphs().alive <= before + device::CudaGraphs::kMostKept + 1);
 }
 
-TEST_CASE("executable CUDA graphs end with their engine") {
+TEST_CASE("executable GPU graphs end with their engine") {
   const std::uint64_t before = support::fake_cuda_graphs().alive;
   {
     Engine engine;

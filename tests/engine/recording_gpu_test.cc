@@ -10,14 +10,14 @@
 #include "tests/support/recording_program.h"
 #include "tests/support/scale.h"
 
-// Recordings of operations on devices whose lanes are streams. This program has two simulated GPUs.
+// Recordings of operations on devices whose lanes are streams. This program has two GPUs.
 
 namespace heddle {
 namespace {
 
 using support::RecordingShape;
 
-TEST_CASE("random recordings on simulated GPUs end as on the naive engine") {
+TEST_CASE("random recordings on GPUs end as on the naive engine") {
   HEDDLE_FOR_EACH(options, every_engine);
   for (int i = 0; i < 12 / support::kScale + 1; ++i) {
     RecordingShape shape;
@@ -27,7 +27,7 @@ TEST_CASE("random recordings on simulated GPUs end as on the naive engine") {
   }
 }
 
-TEST_CASE("random recordings of several threads on simulated GPUs end as on the naive engine") {
+TEST_CASE("random recordings of several threads on GPUs end as on the naive engine") {
   HEDDLE_FOR_EACH(options, parallel_engines);
   for (int i = 0; i < 6 / support::kScale + 1; ++i) {
     RecordingShape shape;
