@@ -52,7 +52,8 @@ void run_without_threads(std::uint64_t seed, Tally& tally) {
     x = engine->new_variable();
     for (int i = 0; i < 10; ++i) {
       const int refused = failing.refused();
-      const bool is_pushed = push(*engine, x, kLanes[random.below(5)], ran);
+      const bool is_pushed =
+          push(*engine, x, kLanes[static_cast<std::size_t>(random.below(5))], ran);
       CHECK(is_pushed == (failing.refused() == refused));
       if (is_pushed) ++pushed;
       tally.add(is_pushed ? "pushes" : "pushes that threw");

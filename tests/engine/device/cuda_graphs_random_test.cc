@@ -61,8 +61,8 @@ class RandomScripts {
 
   Operation draw() {
     Operation operation;
-    operation.device = random_() % 3 == 0 ? static_cast<int>(random_() % 4) : 0;
-    operation.is_capturable = random_() % 8 != 0;
+    operation.device = random_() % 12 == 0 ? static_cast<int>(random_() % 4) : 0;
+    operation.is_capturable = random_() % 20 != 0;
     operation.from = random_() % kValues;
     operation.to = random_() % kValues;
     operation.factor = random_() | 1U;
