@@ -30,12 +30,11 @@ namespace {
 /// One record of an event.
 class Point {
  public:
+  /// Who waits for it may destroy it after that.
   void reach() {
-    {
-      const std::lock_guard lock(mutex_);
-      reached_ = true;
-      when_ = std::chrono::steady_clock::now();
-    }
+    const std::lock_guard lock(mutex_);
+    reached_ = true;
+    when_ = std::chrono::steady_clock::now();
     changed_.notify_all();
   }
   void wait() {
