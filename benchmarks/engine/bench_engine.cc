@@ -50,29 +50,13 @@ void run(const CommandLine& line) {
   if (!line.json.empty()) bench::write_json(line.json, "engine", rows);
 }
 
-std::string describe_questions() {
-  std::string text = "The questions:\n";
-  for (const Question& question : questions()) {
-    std::string name = question.name;
-    name.resize(14, ' ');
-    text += "  " + name + question.asks + "\n";
-  }
-  return text;
-}
-
-std::vector<std::string> names_of_questions() {
-  std::vector<std::string> names;
-  for (const Question& question : questions()) names.emplace_back(question.name);
-  return names;
-}
-
 int run_command_line(int argc, char** argv) {
   CommandLine line;
   bench::engine::Options& options = line.options;
   CLI::App app("Measures the engine, beside other runtimes on the same operations.");
-  app.footer(describe_questions());
+  app.footer(bench::describe_questions(questions()));
   app.add_option("--question", line.questions, "Only these")
-      ->check(CLI::IsMember(names_of_questions()));
+      ->check(CLI::IsMember(bench::names_of(questions())));
   app.add_option("--operations", options.operations, "Of each program")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

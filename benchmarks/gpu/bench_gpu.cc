@@ -38,32 +38,18 @@ void measure(const CommandLine& line) {
   if (!line.json.empty()) bench::write_json(line.json, "gpu", sheet.rows());
 }
 
-std::string describe_questions() {
-  std::string text = "The questions:\n";
-  for (const Question& question : questions()) {
-    std::string name = question.name;
-    name.resize(12, ' ');
-    text += "  " + name + question.asks + "\n";
-  }
-  return text +
-         "The contenders of a case are measured in turn, and what comes out is checked. The table "
-         "shows\nmedian, tenth and ninetieth percentile, and what is aimed at. Times are of the "
-         "wall clock, from\nthe first call until the caller knows that the last piece of work has "
-         "ended. The GPU is the first\none that CUDA shows; without one the program fails.";
-}
-
-std::vector<std::string> names_of_questions() {
-  std::vector<std::string> names;
-  for (const Question& question : questions()) names.emplace_back(question.name);
-  return names;
-}
+constexpr const char* kHow =
+    "The contenders of a case are measured in turn, and what comes out is checked. The table "
+    "shows\nmedian, tenth and ninetieth percentile, and what is aimed at. Times are of the "
+    "wall clock, from\nthe first call until the caller knows that the last piece of work has "
+    "ended. The GPU is the first\none that CUDA shows; without one the program fails.";
 
 int run_command_line(int argc, char** argv) {
   CommandLine line;
   CLI::App app("Measures heddle on a CUDA GPU, beside the same work by hand.");
-  app.footer(describe_questions());
+  app.footer(bench::describe_questions(questions()) + kHow);
   app.add_option("--question", line.questions, "Only these")
-      ->check(CLI::IsMember(names_of_questions()));
+      ->check(CLI::IsMember(bench::names_of(questions())));
   app.add_option("--runs", line.settings.runs, "Of each contender")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

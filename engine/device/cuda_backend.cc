@@ -97,19 +97,9 @@ std::string CudaBackend::description() const {
   return gpu_.name() + " (cuda:" + std::to_string(gpu_.index()) + ")";
 }
 
-/// What is missing may come back only when the GPU has got what this thread holds back of work.
-void CudaBackend::take_quota(std::size_t bytes) {
-  try {
-    quota_.take(bytes);
-  } catch (const OutOfMemory&) {
-    CudaStream::flush_all_of_thread();
-    throw;
-  }
-}
-
 void* CudaBackend::allocate(std::size_t bytes) {
   gpu_.check_usable();
-  take_quota(bytes);
+  quota_.take(bytes);
   try {
     return take_memory(bytes);
   } catch (const OutOfMemory& of_the_card) {

@@ -42,7 +42,6 @@ class CudaBackend final : public Backend {
   std::unique_ptr<Stream> make_free_stream() override;
 
  private:
-  void take_quota(std::size_t bytes);
   void* take_memory(std::size_t bytes);
 
   CudaGpu& gpu_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "heddle/error.h"
@@ -43,6 +44,17 @@ CudaEarlyBlocks::Ticket CudaEarlyBlocks::add(void* block, std::size_t bytes,
   by_size_[size].push_back(std::move(early));
   bytes_.fetch_add(size, std::memory_order_relaxed);
   return ++last_ticket_;
+}
+
+void CudaEarlyBlocks::add_until_end(CudaPiece& piece, void* block, std::size_t bytes,
+                                    std::span<const Token> tokens) {
+  piece.endings.reserve(piece.endings.size() + 1);
+  try {
+    const Ticket ticket = add(block, bytes, tokens);
+    piece.endings.emplace_back([this, ticket, bytes] { settle(ticket, bytes); });
+  } catch (const std::bad_alloc&) {  // nobody can be told: it comes back when the work is done
+    piece.endings.emplace_back([this, block, bytes] { pool_.deallocate(block, bytes); });
+  }
 }
 
 void CudaEarlyBlocks::settle(Ticket ticket, std::size_t bytes) noexcept {

@@ -13,6 +13,7 @@
 namespace heddle::device {
 
 class CudaStream;
+struct CudaPiece;
 
 /// Blocks of one GPU's memory that came back before the work on them was done. What stands behind
 /// that work on the device may use them again: so operations that are issued far ahead need no more
@@ -45,6 +46,11 @@ class CudaEarlyBlocks {
   /// The block may be used again by what stands behind `tokens`. `bytes` as in MemoryPool. Throws
   /// std::bad_alloc, with nothing done.
   Ticket add(void* block, std::size_t bytes, std::span<const Token> tokens);
+  /// As add(), until the GPU is done with `piece`, which waits for the tokens or has the last of
+  /// them: then the block is settled. Throws std::bad_alloc, with nothing done, unless the endings
+  /// of the piece have room for one more.
+  void add_until_end(CudaPiece& piece, void* block, std::size_t bytes,
+                     std::span<const Token> tokens);
   /// The tokens of the block are reached: gives it to the pool, if it is still here.
   void settle(Ticket ticket, std::size_t bytes) noexcept;
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <new>
 #include <utility>
 
 #include "engine/base/scoped_value.h"
@@ -49,13 +48,7 @@ Token CudaFreeStream::issue(const Work& work, std::span<const Token> waits) {
 }
 
 void CudaFreeStream::give_back(CudaGpu& gpu, void* block, std::size_t bytes) noexcept {
-  CudaEarlyBlocks& early = gpu.early_blocks();
-  try {
-    const CudaEarlyBlocks::Ticket ticket = early.add(block, bytes, running_->waits);
-    running_->endings.emplace_back([&early, ticket, bytes] { early.settle(ticket, bytes); });
-  } catch (const std::bad_alloc&) {  // nobody can be told: it comes back when the work is done
-    running_->endings.emplace_back([&gpu, block, bytes] { gpu.memory().deallocate(block, bytes); });
-  }
+  gpu.early_blocks().add_until_end(*running_, block, bytes, running_->waits);
 }
 
 }  // namespace heddle::device

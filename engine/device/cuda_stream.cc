@@ -105,13 +105,9 @@ void* CudaStream::scratch(std::size_t bytes) {
 
 /// What follows in the order of the stream may have it at once.
 void CudaStream::give_scratch_back(CudaPiece& piece, Token token) {
-  CudaEarlyBlocks& early = gpu_.early_blocks();
   for (const CudaPiece::Scratch& scratch : piece.scratch) {
     try {
-      piece.endings.reserve(piece.endings.size() + 1);
-      const std::size_t bytes = scratch.bytes;
-      const auto ticket = early.add(scratch.block, bytes, std::span(&token, 1));
-      piece.endings.emplace_back([&early, ticket, bytes] { early.settle(ticket, bytes); });
+      gpu_.early_blocks().add_until_end(piece, scratch.block, scratch.bytes, std::span(&token, 1));
     } catch (const std::bad_alloc&) {
       // Without memory to write that down the block stays where it is.
     }
