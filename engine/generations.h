@@ -26,7 +26,7 @@ class Generations {
   static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
   std::uint64_t newest() const { return newest_; }
-  void add(std::uint64_t generation) { ++pending(generation); }
+  void add(std::uint64_t generation, std::size_t count = 1) { pending(generation) += count; }
   void end(std::uint64_t generation) {
     if (--pending(generation) == 0 && generation == oldest_) drop_empty();
   }

@@ -126,7 +126,7 @@ bool GraphRun::end_push() {
 
 void GraphRun::submit(WorkerPool& pool, GraphItem* item, bool helps) {
   if (item != nullptr) {
-    pool.submit_one(*item);
+    pool.put(*item);
   } else if (helps) {
     pool.help();
   }

@@ -26,7 +26,7 @@ Guest::Own::~Own() {
 Guest::Guest(ThreadedEngine& engine, WorkerPool& pool) : engine_(engine), pool_(pool) {}
 
 Guest::~Guest() {
-  if (made_ready_ != nullptr) pool_.submit_one(*made_ready_);
+  if (made_ready_ != nullptr) pool_.put(*made_ready_);
   if (has_seat_) pool_.leave_seat();
   if (asks_) pool_.withdraw();
 }
@@ -37,13 +37,14 @@ Operation* Guest::next(const Wanted& wanted) {
     if (wanted.covers(ReadyPlace::of(*made_ready)) && !pool_.seems_to_have_work()) {
       return made_ready;
     }
-    pool_.submit_one(*made_ready);
+    pool_.put(*made_ready);
   }
   if (asks_ && pool_.has_granted()) {
     pool_.take_granted();
     asks_ = false;
     has_seat_ = true;
   }
+  if (has_seat_) pool_.take_in(nullptr, /*searching=*/false);
   Operation* const op = pool_.take_for_guest(wanted, has_seat_);
   if (has_seat_ && std::exchange(asks_, false)) pool_.withdraw();
   return op;
@@ -69,8 +70,7 @@ bool Guest::run(const Wanted& wanted) {
   if (op == nullptr) return false;
   if (!own_) own_.emplace(pool_);
   ReadyList ready;
-  engine_.execute(*op);
-  if (engine_.after_callable(*op, ready)) engine_.ledger().end(*op, ready);
+  if (engine_.run(*op, ready)) engine_.ledger().end(*op, ready);
   made_ready_ = ready.take_first_of(pool_);
   if (made_ready_ != nullptr && engine_.tracing()) made_ready_->extras->ready_at = now_ns();
   engine_.dispatch(ready);

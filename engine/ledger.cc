@@ -4,7 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include "engine/base/prefetch.h"
 #include "engine/fetch_ahead.h"
 #include "engine/graph_run.h"
 #include "engine/ledger_turn.h"
@@ -14,18 +13,12 @@
 namespace heddle::detail {
 
 Ledger::Ledger(const EngineCore& engine, std::size_t max_pending)
-    : engine_(engine), limit_(max_pending) {}
+    : engine_(engine), intake_(engine.id(), max_pending) {}
 
 Mailbox& Ledger::new_mailbox() {
   const std::lock_guard lock(lock_);
   mailboxes_.push_back(std::make_unique<Mailbox>());
   return *mailboxes_.back();
-}
-
-void Ledger::add_slab() {
-  unused_.reserve((slabs_.size() + 1) * kSlab);  // so that no end of an operation can throw
-  slabs_.push_back(std::make_unique<Operation[]>(kSlab));
-  for (std::size_t i = 0; i < kSlab; ++i) unused_.push_back(&slabs_.back()[i]);
 }
 
 /// All of the filling that may throw.
@@ -72,8 +65,8 @@ void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
 }
 
 ModelWait Ledger::model_wait(VarState* var, bool reads_too) {
-  const std::lock_guard lock(lock_);
-  return ModelWait::of(var, reads_too, last_sequence_);
+  const std::scoped_lock lock(lock_, intake_.lock());
+  return ModelWait::of(var, reads_too, intake_.last_sequence());
 }
 
 void Ledger::check(const Submission& submission) {
@@ -96,20 +89,22 @@ void Ledger::check_locked(const Submission& submission) const {
 bool Ledger::has_place(Submission::Admission admission, const Submission* submission,
                        ReadyList& ready) {
   if (admission != Submission::Admission::kBlock) return true;
-  if (limit_.stopped()) {
+  if (limit().stopped()) {
     throw_stopped(submission != nullptr ? submission->call() : "Recording::run");
   }
-  if (limit_.has_line()) return false;
-  if (!limit_.has_room()) collect_locked(ready);
-  return limit_.has_room();
+  if (limit().has_line()) return false;
+  if (!limit().has_room()) collect_locked(ready);
+  return limit().has_room();
 }
 
 Tracker::Held Ledger::place(Operation& op, Submission& submission, const Route& route,
                             const OperationScope* parent) {
   fill(op, submission, route);
-  op.sequence = ++last_sequence_;
+  op.sequence = intake_.give_numbers(1);
   op.generation = parent != nullptr ? parent->generation() : generations_.newest();
   generations_.add(op.generation);
+  Intake::name(submission.mutates);
+  Intake::name(submission.reads);
   const Tracker::Held held = tracker_.push(op, submission.reads, submission.mutates);
   const bool follows_issued = op.is(Operation::kFollowsIssued);
   if (held != Tracker::Held::kNot && follows_issued && op.extras->waits_on_host) {
@@ -124,17 +119,19 @@ std::uint64_t Ledger::push(Submission& submission, const Route& route, ReadyList
   const OperationScope* const parent = OperationScope::of(engine_);
   Turn turn(*this);
   turn.wait_for_block();
+  const std::lock_guard lock(intake_.lock());
+  take_in_locked(ready);
+  if (intake_.arrivals().size() != 0) throw std::bad_alloc();
   check_locked(submission);
   if (!has_place(submission.admission, &submission, ready)) return 0;
-  if (unused_.empty() || ++pushes_ % kCollectEvery == 0) collect_locked(ready);
-  if (unused_.empty()) add_slab();
-  Operation& op = *unused_.back();
+  if (operations_.unused() == 0 || ++pushes_ % kCollectEvery == 0) collect_locked(ready);
+  operations_.reserve(1);
+  Operation& op = operations_.next();
   if (route.has_extras) make_room(op, submission);
-  unused_.pop_back();
-  if (unused_.size() >= kAhead) {
-    base::prefetch_lines(*(unused_.end() - kAhead), Operation::kFirstLine, Operation::kAccessLine);
-  }
-  if (submission.admission != Admission::kAdmitted) limit_.take();
+  operations_.take();
+  operations_.fetch_ahead();
+  if (submission.kind != Submission::Kind::kDelete) intake_.keeps_order(submission.priority);
+  if (submission.admission != Admission::kAdmitted) limit().take();
   switch (place(op, submission, route, parent)) {
     case Tracker::Held::kNot:
       ready.push(op);
@@ -151,22 +148,23 @@ std::uint64_t Ledger::push(Submission& submission, const Route& route, ReadyList
 
 bool Ledger::try_admit(ReadyList& ready, bool forced) {
   const Turn turn(*this);
+  const std::lock_guard lock(intake_.lock());
   if (!forced) {
-    if (!limit_.has_room()) collect_locked(ready);
-    if (limit_.stopped() || !limit_.has_room()) return false;
+    if (!limit().has_room()) collect_locked(ready);
+    if (limit().stopped() || !limit().has_room()) return false;
   }
-  limit_.take();
+  limit().take();
   return true;
 }
 
 void Ledger::give_back_place() {
   const Turn turn(*this);
-  limit_.give_back();
+  limit().give_back();
 }
 
 Awaited Ledger::post(Mailbox& mailbox, Operation& op, ReadyList& ready) {
   const Awaited awaited = post_use(mailbox, op, ready);
-  return limit_.has_line() ? Awaited::kUrgently : awaited;
+  return limit().has_line() ? Awaited::kUrgently : awaited;
 }
 
 Awaited Ledger::post_use(Mailbox& mailbox, Operation& op, ReadyList& ready) {
@@ -182,20 +180,22 @@ void Ledger::collect(ReadyList& ready) {
 
 void Ledger::collect_locked(ReadyList& ready) {
   for (const auto& mailbox : mailboxes_) {
-    mailbox->take_all([&](Operation& op) {
-      if (op.kind() == Submission::Kind::kUse) {
-        end_use(op, ready);
-        return;
-      }
-      end_locked(op, ready);
-      limit_.give_back();
-    });
+    mailbox->take_all([&](Operation& op) { end_posted(op, ready); });
   }
   for (GraphRun* const run : graph_runs_) {
     // The last place when everything has ended, callables and uses, too.
     const std::size_t ended = std::min<std::size_t>(run->ended(), run->size() - 1);
-    limit_.give_back(ended - std::exchange(run->given_back, ended));
+    limit().give_back(ended - std::exchange(run->given_back, ended));
   }
+}
+
+void Ledger::end_posted(Operation& op, ReadyList& ready) {
+  if (op.kind() == Submission::Kind::kUse) {
+    end_use(op, ready);
+    return;
+  }
+  end_locked(op, ready);
+  limit().give_back();
 }
 
 void Ledger::end_locked(Operation& op, ReadyList& ready) {
@@ -205,7 +205,7 @@ void Ledger::end_locked(Operation& op, ReadyList& ready) {
   generations_.end(op.generation);
   if (op.is(Operation::kOnStream)) op.extras->issued = op.extras->ended_early = false;
   op.phase.store(Operation::Phase::kUnused, std::memory_order_relaxed);
-  unused_.push_back(&op);
+  operations_.give_back(op);
 }
 
 void Ledger::end_use(Operation& op, ReadyList& ready) {
@@ -213,7 +213,7 @@ void Ledger::end_use(Operation& op, ReadyList& ready) {
   tracker_.done(op, ready);
   if (op.failure != nullptr) tracker_.drop(std::exchange(op.failure, nullptr));
   op.phase.store(Operation::Phase::kUnused, std::memory_order_relaxed);
-  unused_.push_back(&op);
+  operations_.give_back(op);
   --run.uses_in_ledger;
 }
 
@@ -225,14 +225,14 @@ bool Ledger::try_end(Operation& op, ReadyList& ready) {
     fetch_operations_behind(op);
   }
   end_locked(op, ready);
-  limit_.give_back();
+  limit().give_back();
   return true;
 }
 
 void Ledger::end(Operation& op, ReadyList& ready, bool keeps_place) {
   const Turn turn(*this);
   end_locked(op, ready);
-  if (!keeps_place) limit_.give_back();
+  if (!keeps_place) limit().give_back();
 }
 
 void Ledger::waits(const Operation& op, std::vector<device::Token>& tokens) {
@@ -255,7 +255,7 @@ void Ledger::end_on_stream(Operation& op, ReadyList& ready) {
     return;
   }
   end_locked(op, ready);
-  limit_.give_back();
+  limit().give_back();
 }
 
 FailurePtr Ledger::inherited(const Operation& op) {
@@ -265,6 +265,7 @@ FailurePtr Ledger::inherited(const Operation& op) {
 }
 
 bool Ledger::begin_wait(VarState* var, bool reads_too, Waiter& waiter, ReadyList& ready) {
+  take_in_all(ready);
   const Turn turn(*this);
   check_usable(var, engine_.id(), "Engine::wait_for_var");
   collect_locked(ready);
@@ -281,7 +282,16 @@ bool Ledger::begin_wait(VarState* var, bool reads_too, Waiter& waiter, ReadyList
 
 bool Ledger::begin_wait_for_all(Waiter& waiter, ReadyList& ready) {
   const Turn turn(*this);
-  if (!generations_.begin_wait(waiter)) return false;
+  {
+    const std::lock_guard lock(intake_.lock());
+    // What has arrived and is not taken in is counted as pending already.
+    Arrivals& arrivals = intake_.arrivals();
+    const std::uint64_t first = std::max(intake_.first_of_generation(), arrivals.taken());
+    generations_.add(generations_.newest(), arrivals.published() - first);
+    const bool waits = generations_.begin_wait(waiter);
+    intake_.begin_generation(generations_.newest());
+    if (!waits) return false;
+  }
   collect_locked(ready);
   if (stopped_) generations_.stop();
   return true;
@@ -307,6 +317,7 @@ void Ledger::stop_waiters() {
 Ledger::Ended Ledger::ended(ReadyList& ready) {
   const Turn turn(*this);
   collect_locked(ready);
+  const std::lock_guard lock(intake_.lock());
   const auto count = [this](Outcome outcome) {
     std::uint64_t all = ended_[static_cast<std::size_t>(outcome)];
     for (const GraphRun* const run : graph_runs_) all += run->ended(outcome);
@@ -316,8 +327,8 @@ Ledger::Ended Ledger::ended(ReadyList& ready) {
   report.completed = count(Outcome::kCompleted);
   report.failed = count(Outcome::kFailed) + count(Outcome::kSkipped);
   report.cancelled = count(Outcome::kCancelled);
-  report.abandoned = last_sequence_ - report.completed - report.failed - report.cancelled;
-  return {report, limit_.pending()};
+  report.abandoned = intake_.last_sequence() - report.completed - report.failed - report.cancelled;
+  return {report, limit().pending()};
 }
 
 std::uint64_t Ledger::version(VarState* var, ReadyList& ready) {
@@ -328,6 +339,7 @@ std::uint64_t Ledger::version(VarState* var, ReadyList& ready) {
 }
 
 std::string Ledger::describe_writer(VarState* var, ReadyList& ready) {
+  take_in(ready);
   const Turn turn(*this);
   check_usable(var, engine_.id(), "Engine::wait_for_var");
   collect_locked(ready);

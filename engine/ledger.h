@@ -1,20 +1,22 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "engine/base/spin_lock.h"
 #include "engine/base/sync.h"
 #include "engine/generations.h"
 #include "engine/guest.h"
+#include "engine/intake.h"
 #include "engine/mailbox.h"
 #include "engine/memory_wait.h"
-#include "engine/pending_limit.h"
+#include "engine/operation_slabs.h"
 #include "engine/tracker.h"
 
 namespace heddle::detail {
@@ -24,11 +26,11 @@ struct Block;
 
 /// The book that an engine keeps of its operations: one lock, and everything that it guards.
 ///
-/// All dependency work is done under this lock, with plain loads and stores, and by few threads:
-/// a worker that has ended an operation posts it in its mailbox, one atomic operation on a line of
-/// its own, and goes on to the next. Whoever has the lock next, mostly the thread that pushes,
-/// takes note of what all workers have posted; so the lines of variables and operations stay in one
-/// cache. Only if somebody waits for the operation does its worker take the lock at once.
+/// All dependency work is done under this lock, with plain loads and stores, and by few threads.
+/// Who pushes a plain operation leaves it in the Intake; a worker that has ended one posts it in
+/// its mailbox; either is one atomic operation, on lines that only one thread writes. A worker that
+/// has nothing else to do takes note of many of both at a time; so the lines of variables and
+/// operations stay in one cache. Only for what somebody waits for the lock is taken at once.
 ///
 /// Thread safety: every member may be called from any thread. The lock is held for times that
 /// depend on the size of one operation, and of what is in the mailboxes, only; but to open a block
@@ -37,6 +39,9 @@ struct Block;
 ///
 /// Invariants:
 ///  - An operation is unused, being filled by who holds the lock, pending, or posted.
+///  - What is asked of a variable or of all that is pending is asked when all has been taken in
+///  that
+///    had arrived; what does not just run on a worker is pushed then, too.
 ///  - What is posted and not taken note of is waited for by nobody, or by uses of later runs, until
 ///    the run that posted it is at an end or leaves its order (see GraphRun), or only for a moment,
 ///    when every worker is busy (see WorkerPool): who begins to wait for an operation marks it as
@@ -46,9 +51,8 @@ struct Block;
 ///    generation does not cover, so nothing stays posted longer than other operations of the
 ///    same wait take.
 ///  - While a block is open nothing else is pushed, so its operations have numbers that follow each
-///    other. It stays open for as long as it takes to push them, in pieces, between which its
-///    pusher lets go of the lock but runs nothing of the user's, neither callables nor the
-///    destructors of exceptions, which might push.
+///    other. It is pushed in pieces, between which its pusher lets go of the lock but runs nothing
+///    of the user's, neither callables nor the destructors of exceptions, which might push.
 ///  - Operations that conflict are never posted together, as the later one starts when the
 ///    earlier one has been taken note of; so the order among mailboxes does not matter. What
 ///    runs on a stream, where that does not hold, is never posted.
@@ -87,6 +91,8 @@ class Ledger {
   Awaited post_use(Mailbox& mailbox, Operation& op, ReadyList& ready);
   /// Takes note of what is posted.
   void collect(ReadyList& ready);
+  /// The same, and of so many arrivals at most. Returns how many it were.
+  std::size_t take_in(ReadyList& ready, std::size_t most = kAll, Mailbox* own = nullptr);
   /// As collect(), or leaves it to another thread that is in here: that looks once more. Between
   /// two looks `hand_on` is called for what is ready so far.
   template <class HandOn>
@@ -107,7 +113,7 @@ class Ledger {
   bool is_waited_for_all() const { return generations_.first_uncovered() != Generations::kNone; }
   /// True if a thread, and not just an operation, waits for others to end.
   bool is_urgent() const {
-    return limit_.has_line() || var_waiters_.load() != 0 || is_waited_for_all();
+    return intake_.limit().has_line() || var_waiters_.load() != 0 || is_waited_for_all();
   }
   /// How often a thread has begun to wait for a variable.
   std::uint32_t waits() const { return waits_.load(std::memory_order_relaxed); }
@@ -146,18 +152,15 @@ class Ledger {
   /// Wakes every waiting thread: nothing further will end.
   void stop_waiters();
 
-  PendingLimit& limit() { return limit_; }
+  Intake& intake() { return intake_; }
+  PendingLimit& limit() { return intake_.limit(); }
   /// Calls `visit` for every operation that has not ended, in no order, under the lock.
   template <class Visit>
   void visit_pending(Visit&& visit) {
     const std::lock_guard lock(lock_);
-    for (const auto& slab : slabs_) {
-      for (std::size_t i = 0; i < kSlab; ++i) {
-        if (slab[i].phase.load(std::memory_order_relaxed) != Operation::Phase::kUnused) {
-          visit(slab[i]);
-        }
-      }
-    }
+    operations_.for_each([&](Operation& op) {
+      if (op.phase.load(std::memory_order_relaxed) != Operation::Phase::kUnused) visit(op);
+    });
   }
   struct Ended {
     ShutdownReport report;  ///< what has not ended counts as abandoned
@@ -170,18 +173,17 @@ class Ledger {
   std::uint64_t version(VarState* var, ReadyList& ready);
   std::string describe_writer(VarState* var, ReadyList& ready);
 
+  static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+
  private:
-  /// Operations that are allocated together.
-  static constexpr std::size_t kSlab = 64;
   /// Pushes after which the pusher takes note of what is posted: rarely enough to find several.
   static constexpr std::uint32_t kCollectEvery = 64;
-  /// How many operations ahead of their use unused ones are fetched.
+  /// How many operations of a block ahead of their use are fetched.
   static constexpr std::size_t kAhead = 4;
 
   class Turn;
 
   void check_locked(const Submission& submission) const;
-  void add_slab();
   bool has_place(Submission::Admission admission, const Submission* submission, ReadyList& ready);
   bool open(Block& block, const OperationScope* parent, ReadyList& ready);
   void reserve_operations(const Block& block);
@@ -192,25 +194,26 @@ class Ledger {
   Tracker::Held place(Operation& op, Submission& submission, const Route& route,
                       const OperationScope* parent);
   void collect_locked(ReadyList& ready);
+  std::size_t take_in_locked(ReadyList& ready, std::size_t most = kAll);
+  void take_in_all(ReadyList& ready);  ///< what has arrived before the call; may throw
+  void end_posted(Operation& op, ReadyList& ready);
   void end_locked(Operation& op, ReadyList& ready);
   void end_use(Operation& op, ReadyList& ready);
 
   const EngineCore& engine_;
 
+  Intake intake_;
+
   alignas(64) base::SpinLock lock_;  ///< guards what follows
-  std::uint64_t last_sequence_ = 0;
   std::uint32_t pushes_ = 0;
   bool stopped_ = false;
-  bool is_block_open_ = false;
   std::vector<Operation*> block_;  ///< the operations for an open block
-  std::vector<Operation*> unused_;
+  OperationSlabs operations_;
   std::vector<std::unique_ptr<Mailbox>> mailboxes_;
   Tracker tracker_;
   Generations generations_;
-  PendingLimit limit_;
   std::array<std::uint64_t, 4> ended_{};  ///< by Outcome
   std::vector<GraphRun*> graph_runs_;     ///< those that have not ended
-  std::vector<std::unique_ptr<Operation[]>> slabs_;
   /// Threads that have asked the first of them, in collect_or_leave(), to look.
   alignas(64) base::Atomic<std::uint32_t> collectors_{0};
   alignas(64) base::Atomic<int> var_waiters_{0};  ///< written under the lock

@@ -25,29 +25,24 @@ std::size_t size_of(const Block& block) {
 }  // namespace
 
 void Ledger::Turn::wait_for_block() {
-  while (ledger_.is_block_open_) {
+  while (ledger_.intake_.is_block_open()) {
     ledger_.lock_.unlock();
     base::yield();
     ledger_.lock_.lock();
-    pending_ = ledger_.limit_.pending();
+    given_back_ = ledger_.limit().given_back();
   }
 }
 
 /// All of the pushing that may throw.
 void Ledger::reserve_operations(const Block& block) {
   const std::size_t count = size_of(block);
-  if (unused_.size() < count) {
-    const std::size_t missing = (count - unused_.size() + kSlab - 1) / kSlab;
-    unused_.reserve((slabs_.size() + missing) * kSlab);  // at once: add_slab() would copy each time
-    while (unused_.size() < count) add_slab();
-  }
-  // Taken from the back, as they were used last.
-  block_.assign(unused_.rbegin(), unused_.rbegin() + static_cast<std::ptrdiff_t>(count));
+  operations_.reserve(count);
+  operations_.list(count, block_);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t op = block.graph != nullptr ? block.graph->graph().uses[i].last : i;
     if (block.run.route(op).has_extras) make_room(*block_[i], block.run.arguments(op));
   }
-  unused_.resize(unused_.size() - count);
+  operations_.drop(count);
 }
 
 bool Ledger::open(Block& block, const OperationScope* parent, ReadyList& ready) {
@@ -57,29 +52,33 @@ bool Ledger::open(Block& block, const OperationScope* parent, ReadyList& ready) 
   }
   if (!has_place(block.admission, nullptr, ready)) return false;
   pushes_ += static_cast<std::uint32_t>(std::min<std::size_t>(count, kCollectEvery));
-  if (unused_.size() < size_of(block) || pushes_ >= kCollectEvery) {
+  if (operations_.unused() < size_of(block) || pushes_ >= kCollectEvery) {
     pushes_ = 0;
     collect_locked(ready);
   }
+  for (std::size_t i = 0; i < (block.graph != nullptr ? 1 : count); ++i) {
+    intake_.keeps_order(block.run.arguments(i).priority);
+  }
   if (block.graph != nullptr) graph_runs_.reserve(graph_runs_.size() + 1);
   reserve_operations(block);
-  limit_.take(count - (block.admission == Submission::Admission::kAdmitted ? 1 : 0));
-  block.first = last_sequence_ + 1;
+  limit().take(count - (block.admission == Submission::Admission::kAdmitted ? 1 : 0));
+  block.first = intake_.last_sequence() + 1;
   if (block.graph != nullptr) {
-    last_sequence_ += count;
+    intake_.give_numbers(count);
     const std::uint64_t generation =
         parent != nullptr ? parent->generation() : generations_.newest();
     block.graph->begin(block.first, generation);
     generations_.add(generation);
     graph_runs_.push_back(block.graph);
   }
-  is_block_open_ = true;
+  intake_.set_block_open(true);
   return true;
 }
 
 Tracker::Held Ledger::place_use(Block& block, Operation& op) {
   const auto use = static_cast<std::uint32_t>(block.next);
   const VarList variable = block.run.variable(block.graph->graph().uses[use].variable);
+  Intake::name(variable);
   block.graph->fill(op, use);
   return op.versions() != 0 ? tracker_.push(op, {}, variable) : tracker_.push(op, variable, {});
 }
@@ -93,7 +92,7 @@ bool Ledger::end_uses(GraphRun& run, ReadyList& uses, ReadyList& ready) {
   std::erase(graph_runs_, &run);
   for (std::size_t i = 0; i < ended_.size(); ++i) ended_[i] += run.ended(static_cast<Outcome>(i));
   generations_.end(run.generation());
-  limit_.give_back(run.size() - run.given_back);
+  limit().give_back(run.size() - run.given_back);
   return true;
 }
 
@@ -102,6 +101,9 @@ Ledger::Pushed Ledger::push_some(Block& block, ReadyList& ready) {
   Turn turn(*this);
   if (block.next == 0) {
     turn.wait_for_block();
+    const std::lock_guard lock(intake_.lock());
+    take_in_locked(ready);
+    if (intake_.arrivals().size() != 0) throw std::bad_alloc();
     if (!open(block, parent, ready)) return Pushed::kNone;
   }
   const std::size_t count = block_.size();
@@ -131,7 +133,8 @@ Ledger::Pushed Ledger::push_some(Block& block, ReadyList& ready) {
   }
   if (may_be_posted) collect_locked(ready);
   if (end != count) return Pushed::kSome;
-  is_block_open_ = false;
+  const std::lock_guard lock(intake_.lock());
+  intake_.set_block_open(false);
   return Pushed::kAll;
 }
 

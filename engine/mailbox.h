@@ -42,19 +42,28 @@ class alignas(64) BasicMailbox {
     const std::size_t end = posted_.load();
     const std::size_t begin = taken_.load(std::memory_order_relaxed);
     if (begin == end) return;
-    const auto for_each = [&](auto&& visit) {
-      for (std::size_t i = begin; i != end; ++i) visit(*places_[i % kSize]);
-    };
-    for_each([](Operation& op) { fetch_to_end(op); });
+    for_each(begin, end, [](Operation& op) { fetch_to_end(op); });
     if (end - begin >= kWorthPrefetching) {
-      for_each([](Operation& op) { fetch_neighbours(op); });
-      for_each([](Operation& op) { fetch_operations_behind(op); });
+      for_each(begin, end, [](Operation& op) { fetch_neighbours(op); });
+      for_each(begin, end, [](Operation& op) { fetch_operations_behind(op); });
     }
-    for_each(take);
+    for_each(begin, end, take);
+    taken_.store(end, std::memory_order_release);
+  }
+  /// The same for the worker itself, which still has them in its cache.
+  template <class Take>
+  void take_own(Take&& take) {
+    const std::size_t end = posted_.load(std::memory_order_relaxed);
+    for_each(taken_.load(std::memory_order_relaxed), end, take);
     taken_.store(end, std::memory_order_release);
   }
 
  private:
+  template <class Visit>
+  void for_each(std::size_t begin, std::size_t end, Visit&& visit) {
+    for (std::size_t i = begin; i != end; ++i) visit(*places_[i % kSize]);
+  }
+
   static constexpr std::size_t kWorthPrefetching = 3;
 
   base::Atomic<std::size_t> posted_{0};

@@ -48,8 +48,11 @@ MemoryWait Ledger::begin_memory_wait() {
   }
   wait.sequence = inside.front();
   wait.operations.reserve(inside.size());
+  {
+    const std::lock_guard lock(intake_.lock());
+    wait.horizon = intake_.last_sequence();
+  }
   visit_pending([&](Operation& op) {
-    wait.horizon = last_sequence_;
     if (op.kind() == Submission::Kind::kUse) return;
     if (op.sequence == wait.sequence) wait.queue = op.queue;
     if (std::find(inside.begin(), inside.end(), op.sequence) == inside.end()) return;
@@ -112,7 +115,7 @@ bool ThreadedEngine::retry_while_others_end(const std::function<bool()>& attempt
   Clock::time_point stuck_at = Clock::now() + kStuck;
   for (std::chrono::microseconds pause = kShortestPause;;
        pause = std::min(2 * pause, kLongestPause)) {
-    self.collect();
+    self.take_in();
     const MemoryRelief relief = ledger_.relief_for(waiting.wait);  // before the attempt
     if (attempt()) return true;
     if (!relief.is_possible) return false;

@@ -50,6 +50,11 @@ class ReadyQueue {
   /// The next to run, taken out; its node is null if there is none.
   ReadyPlace take() noexcept;
   ReadyNode* pop() noexcept { return take().node; }
+  /// What take() gives if it is pushed; only where the queue is empty.
+  ReadyPlace pass(ReadyNode& node) noexcept {
+    ++popped_;
+    return ReadyPlace::of(node, arrived_++);
+  }
 
  private:
   struct Early {

@@ -90,6 +90,13 @@ inline Route ThreadedEngine::route(const Submission& submission) {
   return route;
 }
 
+/// True if it just runs on a worker.
+inline bool ThreadedEngine::may_leave(const Submission& submission, const Route& route) {
+  if (route.has_extras || route.queue == nullptr || route.queue->is_stream()) return false;
+  if (submission.kind != Submission::Kind::kRun) return false;
+  return submission.admission == Submission::Admission::kBlock;
+}
+
 std::uint64_t ThreadedEngine::submit(Submission& submission) {
   using Admission = Submission::Admission;
   if (submission.admission == Admission::kBlock && OperationScope::current() != nullptr) {
@@ -97,6 +104,13 @@ std::uint64_t ThreadedEngine::submit(Submission& submission) {
   }
   try {
     const Route where = route(submission);
+    if (may_leave(submission, where)) {
+      const std::uint64_t sequence = ledger_.intake().try_leave(submission, where);
+      if (sequence != 0) {
+        static_cast<WorkerPool*>(where.queue)->expect_arrival();
+        return sequence;
+      }
+    }
     if (tracing()) submission.pushed_at = now_ns();
     for (;;) {
       {
@@ -202,6 +216,11 @@ void ThreadedEngine::collect() {
   ledger_.collect(ready.list);
 }
 
+void ThreadedEngine::take_in() {
+  Ready ready(*this);
+  ledger_.take_in(ready.list);
+}
+
 void ThreadedEngine::help(Guest& guest, const Waiter& waiter, VarState* var) {
   const auto wanted = [&] {
     return var != nullptr ? ledger_.needed(*var, waiter)
@@ -281,6 +300,7 @@ Ledger::Ended ThreadedEngine::ended() {
 }
 
 Watchdog::Progress ThreadedEngine::progress() {
+  take_in();
   const ShutdownReport report = ended().report;
   ledger_.visit_pending([this](const Operation& op) { stall_report_.look(op); });
   stall_report_.end_look();
@@ -288,6 +308,7 @@ Watchdog::Progress ThreadedEngine::progress() {
 }
 
 std::string ThreadedEngine::describe_pending() {
+  take_in();
   ledger_.visit_pending([this](const Operation& op) { stall_report_.add(op); });
   return stall_report_.text();
 }

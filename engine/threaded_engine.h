@@ -57,6 +57,8 @@ class ThreadedEngine final : public EngineCore {
   bool is_only_queue() const { return router_.size() == 1; }
   /// Runs the callable of `op`, or skips it, and destroys the callable. Does not throw.
   void execute(Operation& op);
+  /// execute() and after_callable() for one that runs on this thread, which is most of them.
+  bool run(Operation& op, ReadyList& ready);
   /// After execute(): settles how `op` has ended, and ends it if it is of a stream, unless its
   /// Completion or its issuer has to. It is gone then, and what becomes ready is added to `ready`.
   /// True if the caller has to end it.
@@ -83,6 +85,8 @@ class ThreadedEngine final : public EngineCore {
   void dispatch_to_workers(ReadyList& ready) noexcept;
   /// Takes note of what workers have posted.
   void collect();
+  /// The same, and of all pushes.
+  void take_in();
   /// Starts the watchdog, when there are threads to watch.
   void watch() { watchdog_.start(); }
 
@@ -99,9 +103,14 @@ class ThreadedEngine final : public EngineCore {
     kHasCancelled = 1U << 4U,  ///< because of kCancelling
   };
 
+  /// The callable of `op` is just called.
+  bool is_plain(const Operation& op) const {
+    return op.is_plain() && modes_.load(std::memory_order_relaxed) == 0;
+  }
   bool is_on(Mode mode) const { return (modes_.load(std::memory_order_relaxed) & mode) != 0; }
 
   Route route(const Submission& submission);
+  static bool may_leave(const Submission& submission, const Route& route);
   /// Throws EngineStopped, naming `call`, after shutdown().
   void wait_for_room(std::string_view call);
   /// The thread has begun to wait; null: for everything. Without memory that leaves no trace.
@@ -111,6 +120,7 @@ class ThreadedEngine final : public EngineCore {
   /// Runs operations that it waits for as long as it can.
   void help(Guest& guest, const Waiter& waiter, VarState* var);
   Waiter::State block(Waiter& waiter, VarState* var);
+  void execute_plain(Operation& op);
   /// execute(), where there is more to do than to call it.
   void execute_unusual(Operation& op, RunContext& context, OperationScope& scope);
   void call_async(Operation& op, RunContext& context, OperationScope& scope);

@@ -30,7 +30,7 @@ void call(Operation& op, RunContext& context, Before&& before, Then&& then) {
   }
 }
 
-void destroy_callable(Operation& op) {
+inline void destroy_callable(Operation& op) {
   try {
     op.task.reset();
     if (op.is(Operation::kAsync)) op.extras->async_task.reset();
@@ -83,17 +83,39 @@ void ThreadedEngine::halt_if_asked() const {
   if (is_on(kHalted)) sleep_for_ever();
 }
 
-void ThreadedEngine::execute(Operation& op) {
+inline void ThreadedEngine::settle(Operation& op) noexcept {
+  op.phase.store(Operation::Phase::kReturned, std::memory_order_relaxed);
+  op.outcome = Outcome::kCompleted;
+  if (!op.is_plain()) settle_unusual(op);
+  if (tracing()) keep_record(op);
+}
+
+/// Where there is nothing else to do about `op`.
+inline void ThreadedEngine::execute_plain(Operation& op) {
   OperationScope scope(this, op.name(), op.sequence, op.device, op.lane(), op.generation);
   op.phase.store(Operation::Phase::kRunning, std::memory_order_relaxed);
   RunContext context{op.device, op.lane(), op.sequence, this};
-  if (op.is_plain() && modes_.load(std::memory_order_relaxed) == 0) {
-    call(
-        op, context, [] {}, [] {});
-    destroy_callable(op);
-  } else {
-    execute_unusual(op, context, scope);
+  call(
+      op, context, [] {}, [] {});
+  destroy_callable(op);
+}
+
+void ThreadedEngine::execute(Operation& op) {
+  if (is_plain(op)) return execute_plain(op);
+  OperationScope scope(this, op.name(), op.sequence, op.device, op.lane(), op.generation);
+  op.phase.store(Operation::Phase::kRunning, std::memory_order_relaxed);
+  RunContext context{op.device, op.lane(), op.sequence, this};
+  execute_unusual(op, context, scope);
+}
+
+bool ThreadedEngine::run(Operation& op, ReadyList& ready) {
+  if (!is_plain(op)) {
+    execute(op);
+    return after_callable(op, ready);
   }
+  execute_plain(op);
+  settle(op);
+  return true;
 }
 
 void ThreadedEngine::execute_unusual(Operation& op, RunContext& context, OperationScope& scope) {
@@ -172,13 +194,6 @@ bool ThreadedEngine::after_callable(Operation& op, ReadyList& ready) {
 void ThreadedEngine::finish(Operation& op, ReadyList& ready) {
   settle(op);
   ledger_.end(op, ready);
-}
-
-void ThreadedEngine::settle(Operation& op) noexcept {
-  op.phase.store(Operation::Phase::kReturned, std::memory_order_relaxed);
-  op.outcome = Outcome::kCompleted;
-  if (!op.is_plain()) settle_unusual(op);
-  if (tracing()) keep_record(op);
 }
 
 void ThreadedEngine::settle_unusual(Operation& op) noexcept {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/arrivals.h"
 #include "engine/fetch_ahead.h"
 #include "engine/graph_run.h"
 
@@ -61,7 +62,8 @@ class Placing {
   }
 
   /// Mutated variables first: one that is also read counts as mutated.
-  Tracker::Held place(VarList reads, VarList mutates) {
+  template <class Variables>
+  Tracker::Held place(const Variables& reads, const Variables& mutates) {
     for (std::size_t i = 0; i < mutates.size(); ++i) add_write(*mutates[i]);
     for (std::size_t i = 0; i < reads.size(); ++i) add_read(*reads[i]);
     return finish();
@@ -93,7 +95,9 @@ class Placing {
     return has_marked_ ? Tracker::Held::kByOthers : Tracker::Held::kByAwaited;
   }
   bool is_first_use(VarState& var) const {
-    return std::exchange(var.last_push, op_.sequence) != op_.sequence;
+    if (std::exchange(var.last_push, op_.sequence) != op_.sequence) return true;
+    ++var.ended;  // it is an access already
+    return false;
   }
   Access& append(VarState& var, bool write) {
     Access& access = *next_;
@@ -101,7 +105,6 @@ class Placing {
     ++count_;
     access.init(var, var.newest, write, !kPlain && is_far_);
     if (var.newest == nullptr) {
-      retain(&var);
       var.oldest = &access;
     } else {
       var.newest->newer = &access;
@@ -191,8 +194,8 @@ void merge_token(std::vector<device::Token>& tokens, const Access& access) {
 
 }  // namespace
 
-template <bool kPlain>
-Tracker::Held Tracker::place(Operation& op, VarList reads, VarList mutates) {
+template <bool kPlain, class Variables>
+Tracker::Held Tracker::place(Operation& op, const Variables& reads, const Variables& mutates) {
   Placing<kPlain> placing(op);
   const Held held = placing.place(reads, mutates);
   if (placing.outranks()) lend_priority(op);
@@ -203,6 +206,10 @@ Tracker::Held Tracker::place(Operation& op, VarList reads, VarList mutates) {
 Tracker::Held Tracker::push(Operation& op, VarList reads, VarList mutates) {
   return (op.flags & kSpecial) == 0 ? place<true>(op, reads, mutates)
                                     : place<false>(op, reads, mutates);
+}
+
+Tracker::Held Tracker::push(Operation& op, const Arrival& arrival) {
+  return place<true>(op, arrival.reads(), arrival.mutates());
 }
 
 void Tracker::lend_priority(Operation& op) {
@@ -284,6 +291,7 @@ void Tracker::carry(VarState& var, const FailurePtr& poison) {
 
 inline void Tracker::end(Operation& op, Access& access, ReadyList& ready) {
   VarState& var = access.var();
+  ++var.ended;
   if (access.is_write()) {
     var.version += op.versions();
     if (op.outcome != Outcome::kCompleted || var.is_poisoned) carry(var, op.failure);
@@ -295,9 +303,12 @@ inline void Tracker::end(Operation& op, Access& access, ReadyList& ready) {
     if (!follows(behind, op)) unblock(behind, ready);
   });
   if (var.waiters != nullptr) end_of(var, access);
-  if (var.newest != nullptr) return;
+  if (var.newest != nullptr) {
+    if (var.ended == VarState::kMostEnded) settle(var, std::exchange(var.ended, 0));
+    return;
+  }
   if (var.is_poisoned) drop(var.poison);  // it may go with the variable
-  release(&var);
+  settle(var, std::exchange(var.ended, 0));
 }
 
 void Tracker::done(Operation& op, ReadyList& ready) {

@@ -14,6 +14,8 @@
 
 namespace heddle::detail {
 
+struct Arrival;
+
 /// Knows which operation must wait for which. Knows nothing of threads, queues and devices.
 ///
 /// What an access waits for depends on who asks:
@@ -60,6 +62,8 @@ class Tracker {
   /// the accesses, and the variables are usable. When it is or becomes ready, op.failure is what it
   /// inherits.
   Held push(Operation& op, VarList reads, VarList mutates);
+  /// The same for one that has arrived.
+  Held push(Operation& op, const Arrival& arrival);
 
   /// `op` stands in the order of its stream: releases what may wait for it there.
   void issued(Operation& op, ReadyList& ready);
@@ -92,8 +96,8 @@ class Tracker {
   FailurePtr take_dropped() noexcept { return dropped_.take(); }
 
  private:
-  template <bool kPlain>
-  Held place(Operation& op, VarList reads, VarList mutates);
+  template <bool kPlain, class Variables>
+  Held place(Operation& op, const Variables& reads, const Variables& mutates);
   void lend_priority(Operation& op);
   void raise_before(const Access& access, int priority, ReadyList& blocked);
   void unblock(Operation& op, ReadyList& ready) const;

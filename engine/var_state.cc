@@ -19,13 +19,16 @@ VarState::VarState(std::uint64_t engine, std::string_view given_name)
     : engine_id(engine), name(given_name.empty() ? default_name() : std::string(given_name)) {}
 
 void retain(VarState* state) noexcept {
-  if (state != nullptr) state->references.fetch_add(1, std::memory_order_relaxed);
+  if (state != nullptr) state->handles.fetch_add(1, std::memory_order_relaxed);
 }
 
 void release(VarState* state) noexcept {
-  if (state != nullptr && state->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    delete state;
-  }
+  if (state == nullptr || state->handles.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  settle(*state, VarState::kHandles - state->named);
+}
+
+void settle(VarState& var, std::uint64_t count) noexcept {
+  if (var.left.fetch_sub(count, std::memory_order_acq_rel) == count) delete &var;
 }
 
 std::uint64_t give_trace_id(VarState& var) {

@@ -16,31 +16,46 @@ struct Waiter;
 
 /// What a Var refers to.
 ///
-/// Thread safety: `references` is atomic; the rest, but for what is const, is guarded by the lock
-/// of the variable's engine.
+/// Thread safety: `handles` and `left` are atomic; what the first line says of pushes is guarded by
+/// the lock of the engine's arrivals (see Ledger), and `deleted` by that and the ledger's; the
+/// rest, but for what is const, by the ledger's.
 ///
-/// Lifetime: one reference per handle, and one for the engine while operations on the variable
-/// have not ended. The engine is named by a number that is never reused, so a handle may outlive
-/// it.
+/// Three lines: who pushes needs the first, who takes note of pushes and ends the second, and
+/// hardly anybody the third.
+///
+/// Lifetime: until the last handle has gone and every access that a push has named has ended. A
+/// push counts the accesses that it names without an atomic operation, in `named`: that is final
+/// when the last handle goes, as only who has a handle can push. Then they are set against those
+/// that have ended, in `left`, and whoever makes that 0 is the last. The engine is named by a
+/// number that is never reused, so a handle may outlive it.
 struct alignas(64) VarState : base::InBlockCache<VarState> {
   VarState(std::uint64_t engine, std::string_view given_name);
   VarState(const VarState&) = delete;
   VarState& operator=(const VarState&) = delete;
 
-  base::Atomic<std::uint32_t> references{1};
+  base::Atomic<std::uint32_t> handles{1};
   bool deleted = false;
-  bool is_poisoned = false;  ///< `poison`, which lies on another line, is not null
   const std::uint64_t engine_id;
-  std::uint64_t version = 0;     ///< ended operations that mutate it
-  std::uint64_t last_push = 0;   ///< the last push that named it: folds duplicates
-  Access* oldest = nullptr;      ///< of the accesses that have not ended
-  Access* newest = nullptr;      ///< of the same
-  Access* last_write = nullptr;  ///< the newest of them that is a write
-  Waiter* waiters = nullptr;     ///< threads that wait for some of them
-  FailurePtr poison;             ///< after the last ended write
-  std::uint64_t trace_id = 0;    ///< given by the first traced push that names it
-
+  std::uint64_t named = 0;  ///< how often pushes to a ThreadedEngine have named it
   const std::string name;
+
+  alignas(64) bool is_poisoned = false;  ///< `poison`, which lies on another line, is not null
+  std::uint32_t ended = 0;               ///< accesses of `named` that are not yet told to `left`
+  std::uint64_t version = 0;             ///< ended operations that mutate it
+  std::uint64_t last_push = 0;           ///< the last push that named it: folds duplicates
+  Access* oldest = nullptr;              ///< of the accesses that have not ended
+  Access* newest = nullptr;              ///< of the same
+  Access* last_write = nullptr;          ///< the newest of them that is a write
+  Waiter* waiters = nullptr;             ///< threads that wait for some of them
+  /// While there are handles so much more than any number of accesses, less those that have ended.
+  base::Atomic<std::uint64_t> left{kHandles};
+
+  alignas(64) FailurePtr poison;  ///< after the last ended write
+  std::uint64_t trace_id = 0;     ///< given by the first traced push that names it
+
+  static constexpr std::uint64_t kHandles = std::uint64_t{1} << 63U;
+  /// Then they are told to `left` although there are others.
+  static constexpr std::uint32_t kMostEnded = std::uint32_t{1} << 31U;
 
   /// Returns the one before.
   FailurePtr carry(FailurePtr new_poison) {
@@ -48,6 +63,9 @@ struct alignas(64) VarState : base::InBlockCache<VarState> {
     return std::exchange(poison, std::move(new_poison));
   }
 };
+
+/// So many of what `left` counts are gone; destroys `var` if nothing is left.
+void settle(VarState& var, std::uint64_t count) noexcept;
 
 /// The trace_id of `var`, which gets one if it has none: a number that no other variable of the
 /// process ever has, unlike the address. The caller holds the engine's lock.
@@ -61,8 +79,8 @@ std::string writer_text(const VarState& var, std::string_view name, std::uint64_
 [[noreturn]] void refuse_variable(const VarState* var, std::uint64_t engine_id,
                                   std::string_view call);
 
-/// True if `var` is a live variable of `engine_id`. Reads `deleted`: the caller holds the engine's
-/// lock.
+/// True if `var` is a live variable of `engine_id`. Reads `deleted`: the caller holds a lock that
+/// guards it.
 inline bool is_usable(const VarState* var, std::uint64_t engine_id) {
   return var != nullptr && var->engine_id == engine_id && !var->deleted;
 }

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "engine/base/sync.h"
+#include "engine/batch.h"
 #include "engine/mailbox.h"
 #include "engine/pool_thread.h"
 #include "engine/ready_node.h"
@@ -18,7 +18,6 @@ class WorkerPool;
 ///
 /// Thread safety: its thread's own, but for what is atomic.
 struct alignas(64) Worker {
-  static constexpr std::size_t kMaxBatch = 16;
   /// Of so many operations a worker measures one, and how long it took for all of them.
   static constexpr std::uint32_t kMeasureEvery = 32;
 
@@ -30,10 +29,7 @@ struct alignas(64) Worker {
   WorkerPool& pool;
   PoolThread* self = nullptr;  ///< while it sleeps guarded by the pool's lock
   bool is_asleep = false;      ///< may be claimed (see IdleWorkers); guarded by that lock
-  std::array<base::Atomic<ReadyNode*>, kMaxBatch> batch{};
-  std::array<ReadyPlace, kMaxBatch> places{};  ///< of what went into batch
-  std::size_t next = 0;                        ///< in batch
-  std::size_t count = 0;
+  Batch batch;
   std::uint32_t urgent = 0;  ///< urgent_ when the batch was taken
   std::uint64_t kept = 0;    ///< operations run ahead of the batch
   bool is_fed = false;       ///< it found work at its last look, but little

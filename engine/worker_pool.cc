@@ -13,6 +13,9 @@ namespace {
 /// A worker that finds fewer operations than this is faster than who pushes.
 constexpr std::size_t kEnough = 4;
 
+/// What a worker takes along at most from what others could run.
+constexpr std::size_t kFewAlong = 16;
+
 /// How long an end may wait to be taken note of while every worker is busy, in ns.
 constexpr std::int64_t kMaxDeferral = 3000;
 
@@ -76,7 +79,23 @@ bool WorkerPool::lacks_searcher() const {
 
 bool WorkerPool::lacks_worker() const {
   if (!idle_.lack_searcher()) return false;
-  return !inbox_.empty() || has_queue_.load() || !open_runs_.empty();
+  return !inbox_.empty() || has_queue_.load() || !open_runs_.empty() ||
+         engine_.ledger().intake().has_arrivals();
+}
+
+bool WorkerPool::has_work() const {
+  return !inbox_.empty() || has_queue_.load() || open_runs_.has_ready() ||
+         engine_.ledger().intake().has_arrivals();
+}
+
+void WorkerPool::expect_arrival() {
+  if (idle_.sleeping() == 0 || !lacks_searcher()) return;
+  Worker* woken = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    woken = claim_sleeper();
+  }
+  PoolGroup::wake(woken);
 }
 
 Worker* WorkerPool::claim() {
@@ -117,12 +136,9 @@ void WorkerPool::raise(Operation& operation, int from, int to) {
 /// Puts `node` back into the queue if a worker has taken it along and has not begun it.
 bool WorkerPool::take_from_batch(ReadyNode& node) {
   for (const auto& worker : workers_) {
-    for (base::Atomic<ReadyNode*>& place : worker->batch) {
-      ReadyNode* expected = &node;
-      if (!place.compare_exchange_strong(expected, nullptr)) continue;
-      queue_.push(node);
-      return true;
-    }
+    if (!worker->batch.remove(node)) continue;
+    queue_.push(node);
+    return true;
   }
   return false;
 }
@@ -130,68 +146,91 @@ bool WorkerPool::take_from_batch(ReadyNode& node) {
 void WorkerPool::execute(const device::Work& work) { put(items_.make(work)); }
 
 void WorkerPool::return_batch(Worker& me) {
-  for (; me.count > me.next; --me.count) {  // the last first, as each goes to the front
-    const std::size_t last = me.count - 1;
-    if (me.batch[last].exchange(nullptr) != nullptr) queue_.put_back(me.places[last]);
-  }
+  me.batch.give_back([this](const ReadyPlace& place) { queue_.put_back(place); });
 }
 
 ReadyNode* WorkerPool::from_batch(Worker& me) {
-  if (me.next == me.count) return nullptr;
+  if (me.batch.empty()) return nullptr;
   if (urgent_.load(std::memory_order_relaxed) != me.urgent) {
     const std::lock_guard lock(mutex_);
     return_batch(me);
     return nullptr;
   }
   me.kept = 0;
-  while (me.next < me.count) {
-    if (ReadyNode* const node = me.batch[me.next++].exchange(nullptr)) return node;
-  }
-  return nullptr;
+  return me.batch.pop();
+}
+
+/// Until the batch is known whatever comes may have to go first.
+void WorkerPool::begin_taking(Worker& me) {
+  me.urgent = urgent_.load();
+  if (workers_.size() == 1) batched_sequence_.store(std::numeric_limits<std::uint64_t>::max());
+  empty_inbox();
 }
 
 ReadyNode* WorkerPool::take(Worker& me) {
   const bool exact = workers_.size() == 1;
-  me.urgent = urgent_.load();
-  // Until the batch is known whatever comes may have to go first.
-  if (exact) batched_sequence_.store(std::numeric_limits<std::uint64_t>::max());
-  empty_inbox();
+  begin_taking(me);
   const std::uint32_t waits = engine_.ledger().waits();
   const bool has_waited = std::exchange(me.waits, waits) != waits;
   me.is_fed = !has_waited && queue_.size() < kEnough && !queue_.empty();
   const ReadyPlace first = queue_.take();
   // Few, so that something is left for each of the others also if these take long. With one worker
   // none that came before its turn: the next such one might have to go first again.
-  const std::size_t share = std::min(Worker::kMaxBatch, queue_.size() / (2 * workers_.size()));
+  const std::size_t share = std::min(kFewAlong, queue_.size() / (2 * workers_.size()));
   const std::size_t count = !exact || queue_.in_order() ? share : 0;
   if (count == 0) {
     if (exact) batched_sequence_.store(0);
     return first.node;
   }
+  me.batch.begin();
   for (std::size_t i = 0; i < count; ++i) {
     const ReadyPlace place = queue_.take();
     base::prefetch_lines(place.node, Operation::kFirstLine, Operation::kTaskLine);
-    me.places[i] = place;
-    me.batch[i].store(place.node, std::memory_order_release);
+    me.batch.add(place);
   }
-  const ReadyPlace& last = me.places[count - 1];
+  tell_batch(me);
+  return first.node;
+}
+
+/// After the batch is filled; urgent_ was read before.
+void WorkerPool::tell_batch(Worker& me) {
+  const ReadyPlace& last = me.batch.last();
   const bool changes = batched_priority_.load(std::memory_order_relaxed) != last.priority;
   if (changes) batched_priority_.store(last.priority);
   if (changes && !inbox_.empty()) --me.urgent;  // perhaps something that goes first
-  if (exact) batched_sequence_.store(last.sequence);
-  me.next = 0;
-  me.count = count;
-  return first.node;
+  if (workers_.size() == 1) batched_sequence_.store(last.sequence);
+}
+
+/// Where operations are small, takes along all of `ready`, if it stands in the order in which they
+/// would leave the queue, but for what must be left so that others see that there is something: of
+/// what is taken along they take the last. With the lock.
+void WorkerPool::take_along(Worker& me, ReadyList& ready) {
+  if (!is_fine_.load(std::memory_order_relaxed) || !me.batch.empty()) return;
+  begin_taking(me);
+  std::size_t count = 0;
+  const Operation* before = nullptr;
+  const bool stays_in_order = ready.all([&](const Operation& op) {
+    const Operation* const last = std::exchange(before, &op);
+    if (op.queue != this || ++count > Batch::kMost) return false;
+    return last == nullptr || (last->priority() == op.priority() && last->sequence < op.sequence);
+  });
+  const bool is_all = stays_in_order && queue_.empty() && open_runs_.empty();
+  if (!is_all || count < workers_.size()) {
+    if (workers_.size() == 1) batched_sequence_.store(0);
+    return;
+  }
+  me.kept = 0;
+  me.batch.begin();
+  for (count -= workers_.size() - 1; count != 0; --count) {
+    me.batch.add(queue_.pass(*ready.pop()));
+  }
+  tell_batch(me);
 }
 
 ReadyNode* WorkerPool::steal(const Worker& me) {
   for (const auto& worker : workers_) {
     if (worker.get() == &me) continue;
-    for (std::size_t i = Worker::kMaxBatch; i-- > 0;) {
-      base::Atomic<ReadyNode*>& place = worker->batch[i];
-      if (place.load(std::memory_order_relaxed) == nullptr) continue;
-      if (ReadyNode* const node = place.exchange(nullptr, std::memory_order_acquire)) return node;
-    }
+    if (ReadyNode* const node = worker->batch.steal()) return node;
   }
   return nullptr;
 }
@@ -199,7 +238,9 @@ ReadyNode* WorkerPool::steal(const Worker& me) {
 bool WorkerPool::could_defer(const Worker& me) const {
   if (workers_.size() == 1 || !engine_.is_only_queue()) return false;
   if (engine_.ledger().is_urgent()) return false;
-  return me.next != me.count || seems_to_have_work();  // else it is idle next
+  // Else it is idle next.
+  return !me.batch.empty() || seems_to_have_work() ||
+         engine_.ledger().intake().seems_to_have_arrivals();
 }
 
 bool WorkerPool::may_defer(const Worker& me) {
@@ -215,7 +256,7 @@ void WorkerPool::end(Worker& me, Operation& op, ReadyList& ready) {
   if (at_once && ledger.try_end(op, ready)) return;
   // What is posted may be taken note of by a thread that hands on later what becomes ready; so
   // where the order is exact it is not, unless nothing else could be run meanwhile.
-  if (at_once && workers_.size() == 1 && (me.next != me.count || seems_to_have_work())) {
+  if (at_once && workers_.size() == 1 && (!me.batch.empty() || seems_to_have_work())) {
     ledger.end(op, ready);
     return;
   }
@@ -268,12 +309,13 @@ ReadyNode* WorkerPool::run_operation(Worker& me, Operation& op) {
   if (engine_.ledger().is_uncovered(op.generation)) engine_.collect();
   ReadyList ready;
   const std::int64_t begin = me.begin_measuring();
-  engine_.execute(op);
+  const bool ends = engine_.run(op, ready);
   if (begin != 0) end_measuring(me, begin);
-  if (engine_.after_callable(op, ready)) end(me, op, ready);
+  if (ends) end(me, op, ready);
+  if (ready.empty()) return nullptr;
   Operation* const mine = ready.take_first_of(*this);
   if (mine == nullptr) search_early(me, ready);
-  engine_.dispatch(ready);
+  if (!ready.empty()) engine_.dispatch(ready);
   if (mine == nullptr) return nullptr;
   if (engine_.tracing()) mine->extras->ready_at = now_ns();
   return keep_or_queue(me, *mine);
@@ -288,14 +330,14 @@ void WorkerPool::run_work(StreamItem& item) {
 }
 
 ReadyNode* WorkerPool::keep_or_queue(Worker& me, ReadyNode& node) {
-  while (me.next < me.count && me.batch[me.next].load() == nullptr) ++me.next;  // stolen
+  const bool has_batch = me.batch.drop_stolen();
   const bool batch_is_current = urgent_.load(std::memory_order_relaxed) == me.urgent;
-  if (me.next < me.count && batch_is_current && me.kept < kMaxKept &&
-      goes_before(ReadyPlace::of(node), me.places[me.next])) {
+  if (has_batch && batch_is_current && me.kept < kMaxKept &&
+      goes_before(ReadyPlace::of(node), me.batch.first())) {
     ++me.kept;
     return &node;
   }
-  if (me.next == me.count && !seems_to_have_work()) return &node;
+  if (!has_batch && !seems_to_have_work()) return &node;
   return queue_and_pop(me, node);
 }
 
@@ -307,7 +349,7 @@ ReadyNode* WorkerPool::queue_and_pop(Worker& me, ReadyNode& node) {
     empty_inbox();
     if (is_urgent(node.priority(), node.sequence)) urgent_.fetch_add(1);
     queue_.push(node);
-    if (me.next == me.count) {
+    if (me.batch.empty()) {
       next = join_first();
       if (next == nullptr) next = queue_.pop();
     }

@@ -19,7 +19,6 @@
 #include "engine/pool_group.h"
 #include "engine/ready_queue.h"
 #include "engine/stream_items.h"
-#include "engine/trace_log.h"
 #include "engine/worker.h"
 
 namespace heddle::detail {
@@ -29,9 +28,9 @@ class ThreadedEngine;
 /// Workers of the CPU that run the operations of one lane, and the work of simulated devices.
 ///
 /// Others leave ready operations in an inbox, which costs them one atomic operation, and the
-/// workers sort it into the queue; who finds the inbox full does it for them. A worker that finds
-/// many takes some of them along, and runs the first that it makes ready itself, so that it need
-/// not come to the queue for each.
+/// workers sort it into the queue; who finds the inbox full does it for them. When that is empty a
+/// worker takes in what has been pushed meanwhile (see Intake). One that finds many takes some of
+/// them along, and runs the first that it makes ready itself, without a look into the queue.
 ///
 /// Thread safety: every member may be called from any thread, stop() once.
 ///
@@ -41,29 +40,27 @@ class ThreadedEngine;
 ///    next if there is more. A worker that is going to sleep counts itself as sleeping, and not
 ///    searching, before it looks into the inbox for the last time (all sequentially consistent),
 ///    so one sees the other: nothing is left in inbox and queue while a worker sleeps and none
-///    searches or naps, here or in the PoolGroup. It then looks into open_runs_ (see GraphRun).
+///    searches or naps, here or in the PoolGroup. The same goes for pushes to this pool that have
+///    arrived (see Arrivals), and open_runs_ (see GraphRun).
 ///  - Where operations are so small that workers are in each other's way (is_fine_), one that finds
 ///    another at work naps before it looks for more. Nobody wakes a sleeping worker as long as one
 ///    naps and one is awake: what that one leaves is found at the end of the nap. A worker naps,
 ///    too, instead of going to sleep, while a run is kept in order for one (see GraphRun).
-///  - There are as many seats as workers. Who runs something has one: a worker that is not idle,
-///    or a guest. A worker that finds no free seat goes to sleep, and nobody wakes one then; a
-///    guest that gives its seat back wakes one if there is work.
-///  - A node is in the inbox, in the queue, in one element of one batch, or running. Whoever
-///    exchanges it out of a batch has it: its worker or, when that is busy, another one that found
-///    nothing else.
-///  - While every worker is busy, ends that others wait for are taken note of some at a time. Who
-///    defers one says so in deferred_since_ before it looks whether a worker is idle; an idle
-///    worker counts itself as searching, or not napping, before it looks there (all sequentially
-///    consistent), and a busy one looks before each operation. That is done only if no thread
-///    waits, if no other queue could run what becomes ready, and if several workers make the
-///    order of equals free.
-///  - What is in a batch goes before what is in the queue, but for what became ready later. If the
-///    order asks for that to run first, urgent_ is raised, and every worker that took its batch
-///    before returns what is left of it. For equal priorities that is done with one worker only.
-///    Who takes a batch of another priority than the last one's says so in batched_priority_ before
-///    it looks into the inbox again, and put() looks at that after it has filled the inbox: one
-///    sees the other.
+///  - There are as many seats as workers. Who runs something has one: a worker that is not idle, or
+///    a guest. A worker that finds none goes to sleep, and nobody wakes one then; a guest that
+///    gives its seat back wakes one if there is work.
+///  - A node is in the inbox, in the queue, in one batch, or running. Out of a batch takes it its
+///    worker or, when that is busy, another one that found nothing else.
+///  - While every worker is busy, ends that others wait for are taken note of some at a time, if no
+///    thread waits, no other queue could run what becomes ready, and several workers make the order
+///    of equals free. Who defers one says so in deferred_since_ before it looks whether a worker is
+///    idle; an idle one counts itself as searching, or not napping, before it looks there (all
+///    sequentially consistent), and a busy one looks before each operation.
+///  - What is in a batch goes before what is in the queue, but for what became ready later. If that
+///    has to run first, urgent_ is raised, and every worker that took its batch before returns what
+///    is left of it; among equals with one worker only. Who takes a batch of another priority than
+///    the last one's says so in batched_priority_ before it looks into the inbox again, and put()
+///    looks at that after it has filled the inbox: one sees the other.
 class WorkerPool final : public LaneQueue, public device::Executor {
  public:
   /// `spins`: idle workers look for work for a moment before they sleep.
@@ -72,8 +69,12 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   void submit(ReadyList operations) override;
-  void submit_one(ReadyNode& node) { put(node); }
+  void put(ReadyNode& node);
   void raise(Operation& operation, int from, int to) override;
+  /// A push for this pool is among the ledger's arrivals: sees to it that a worker looks there.
+  void expect_arrival();
+  /// If there is nothing else to do takes in arrivals, for a worker or, if null, a guest.
+  void take_in(Worker* me, bool searching);
   void execute(const device::Work& work) override;
 
   // For the runs of recordings.
@@ -104,7 +105,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool has_granted() const { return asked_.load() == Asked::kGranted; }
   void take_granted();
   void withdraw();
-  /// As has_work(), but may miss what is being put.
+  /// Something is in inbox or queue; may miss what is being put.
   bool seems_to_have_work() const { return has_queue_.load() || !inbox_.looks_empty(); }
 
   // For the threads of a PoolGroup.
@@ -121,20 +122,15 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   std::uint64_t takes() const { return takes_.load(std::memory_order_relaxed); }
   /// True if there seems to be work, a worker sleeps, and none searches.
   bool lacks_worker() const;
-  /// The sleeping worker that it lacks, for the calling thread; or null.
-  Worker* claim();
+  Worker* claim();  ///< the sleeping one that it lacks, for the calling thread; or null
 
  private:
-  /// Operations of a run that a worker executes between two looks at what else is waiting.
-  static constexpr std::uint32_t kLookEvery = 16;
   enum class Asked : std::uint8_t { kNothing, kSeat, kGranted };  ///< for, by a guest
   void run(Worker& me, ReadyNode& node);
-  // These return the node that runs next, or null.
+  // These return what runs next, or null.
   ReadyNode* run_operation(Worker& me, Operation& op);
   ReadyNode* run_recorded(Worker& me, GraphItem& item);
   void end_uses(GraphItem& item, std::uint32_t op, GraphRun::Step& step);
-  /// False if nothing of its run is ready; then it may be gone.
-  static bool stays(GraphItem& item);
   void run_work(StreamItem& item);
   ReadyNode* keep_or_queue(Worker& me, ReadyNode& node);
   ReadyNode* queue_and_pop(Worker& me, ReadyNode& node);
@@ -151,16 +147,21 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   /// True if what this worker has posted, though somebody waits for it, may be taken note of later.
   bool may_defer(const Worker& me);
   void collect_deferred();
-  /// As collect_deferred(), if the oldest end was deferred long ago.
-  void collect_overdue();
+  void collect_overdue();  ///< if the oldest was deferred long ago
   ReadyNode* from_batch(Worker& me);
   void return_batch(Worker& me);
   bool take_from_batch(ReadyNode& node);
   ReadyNode* search(Worker& me);
   void collect_while_searching();
+  /// Queues those of `ready` that are for this pool.
+  void queue_own(ReadyList& ready);
+  void dispatch_while_searching(ReadyList& ready);
   ReadyNode* steal(const Worker& me);
   ReadyNode* take(Worker& me);
-  bool has_work() const { return !inbox_.empty() || has_queue_.load() || open_runs_.has_ready(); }
+  void take_along(Worker& me, ReadyList& ready);
+  void begin_taking(Worker& me);
+  void tell_batch(Worker& me);
+  bool has_work() const;
   /// How often something has been done that another worker could have done.
   std::uint64_t taken_by_others() const { return takes() + open_runs_.ended(); }
   /// After Worker::begin_measuring(), unless that was 0. True if operations are small.
@@ -174,7 +175,6 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool try_sleep(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching, bool has_seat);
   bool may_spin() const { return spins_ || (may_stand_in() && group_.may_spin()); }
   void search_early(Worker& me, const ReadyList& ready);
-  void put(ReadyNode& node);
   void empty_inbox();
   bool is_urgent(int priority, std::uint64_t sequence) const;
   /// A sleeping worker that now has to search, or null: the caller wakes it without the lock.

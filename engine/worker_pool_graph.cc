@@ -9,6 +9,9 @@
 namespace heddle::detail {
 namespace {
 
+/// Operations of a run that a worker executes between two looks at what else is waiting.
+constexpr std::uint32_t kLookEvery = 16;
+
 /// As long as it lives others can see what run a worker is at.
 class AtRun {
  public:
@@ -23,6 +26,14 @@ class AtRun {
  private:
   Worker& worker_;
 };
+
+/// False if nothing of its run is ready; then it may be gone.
+bool stays(GraphItem& item) {
+  GraphRun& run = *item.run;
+  const GraphRun::Left left = run.leave(item);
+  if (left == GraphRun::Left::kLast) delete &run;
+  return left == GraphRun::Left::kNot;
+}
 
 }  // namespace
 
@@ -48,7 +59,7 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
     const bool is_turn = me.ran % kLookEvery == 0;
     if (engine_.ledger().limit().has_line() && (is_turn || !is_fine_.load())) engine_.collect();
     const bool looks = open_runs_.count() > 1 && is_turn;
-    const bool has_batch = me.next != me.count;
+    const bool has_batch = !me.batch.empty();
     if (!looks && !has_batch && !seems_to_have_work()) continue;
     run.put_off(item);
     return has_batch ? keep_or_queue(me, item) : queue_and_pop(me, item);
@@ -64,13 +75,6 @@ void WorkerPool::end_uses(GraphItem& item, std::uint32_t op, GraphRun::Step& ste
   } else {
     run.choose(item);  // what the uses have made ready may go first
   }
-}
-
-bool WorkerPool::stays(GraphItem& item) {
-  GraphRun& run = *item.run;
-  const GraphRun::Left left = run.leave(item);
-  if (left == GraphRun::Left::kLast) delete &run;
-  return left == GraphRun::Left::kNot;
 }
 
 void WorkerPool::open(GraphRun& run) {

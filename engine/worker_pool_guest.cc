@@ -15,7 +15,10 @@ Operation* WorkerPool::take_for_guest(const Wanted& wanted, bool& has_seat) {
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(has_seat, false)) --guests_;
-    if (idle_.count() > guests_ && !shares_cpu(nullptr, base::current_cpu()) &&
+    // Small operations one thread runs faster than two, and a worker is at them.
+    const bool is_in_the_way =
+        wanted.node == nullptr && is_fine_.load() && idle_.count() < workers_.size();
+    if (idle_.count() > guests_ && !is_in_the_way && !shares_cpu(nullptr, base::current_cpu()) &&
         open_runs_.empty() && !stopping_.load()) {
       empty_inbox();
       // What take() gives is another one now and then: one that was overtaken too often.

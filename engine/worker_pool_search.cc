@@ -36,6 +36,20 @@ constexpr std::int64_t kFineTogether = 64000;
 /// How long a worker naps.
 constexpr std::chrono::microseconds kNap{50};
 
+/// A worker that finds fewer arrivals than this is faster than who pushes.
+constexpr std::size_t kEnoughArrivals = 16;
+
+/// Arrivals that are taken in at a time, while other workers may want the ledger, and while they
+/// nap.
+constexpr std::size_t kFewArrivals = 8;
+constexpr std::size_t kManyArrivals = 64;
+
+/// Where other queues may need them it must be all.
+std::size_t most_arrivals(bool is_only_queue, bool is_fine) {
+  if (!is_only_queue) return Ledger::kAll;
+  return is_fine ? kManyArrivals : kFewArrivals;
+}
+
 /// Fewer operations than this, in a nap, are too few for the others to be small.
 constexpr std::uint64_t kFewInNap = 32;
 
@@ -95,21 +109,56 @@ void WorkerPool::let_come() const {
   }
 }
 
+void WorkerPool::queue_own(ReadyList& ready) {
+  Operation* op = ready.take_first_of(*this);
+  if (op == nullptr) return;
+  Worker* woken = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    empty_inbox();
+    for (; op != nullptr; op = ready.take_first_of(*this)) {
+      if (is_urgent(op->priority(), op->sequence)) urgent_.fetch_add(1);
+      queue_.push(*op);
+    }
+    woken = claim_sleeper();
+  }
+  PoolGroup::wake(woken);
+}
+
+void WorkerPool::take_in(Worker* me, bool searching) {
+  Ledger& ledger = engine_.ledger();
+  const Intake& intake = ledger.intake();
+  if (!intake.seems_to_have_arrivals() || seems_to_have_work()) return;
+  ReadyList ready;
+  const std::size_t most = most_arrivals(engine_.is_only_queue(), is_fine());
+  const std::size_t count = ledger.take_in(ready, most, me != nullptr ? &me->mailbox : nullptr);
+  if (ready.empty()) return;
+  if (me != nullptr) {
+    me->is_fed = count < kEnoughArrivals && !intake.seems_to_have_arrivals();
+    const std::lock_guard lock(mutex_);
+    take_along(*me, ready);
+  }
+  queue_own(ready);
+  searching ? dispatch_while_searching(ready) : engine_.dispatch(ready);
+}
+
 ReadyNode* WorkerPool::search(Worker& me) {
-  std::unique_lock lock(mutex_);
   PoolThread& self = *me.self;
   bool searching = std::exchange(self.is_searching, false);
+  std::unique_lock lock(mutex_);
   bool has_spun = !may_spin();
   bool has_collected = false;
   int pauses = 1;  // between two looks
   for (;;) {
-    if (may_nap(me)) {
+    if (me.batch.empty() && may_nap(me)) {
       nap(me, lock, searching);
       has_collected = false;  // what was deferred since it looked
     }
     if (!searching) grant_seat(me);
     const bool has_seat = idle_.count() + (searching ? 0 : 1) > guests_;
-    ReadyNode* node = has_seat ? join_first() : nullptr;
+    if (!has_seat) return_batch(me);  // a guest has taken the seat while it was taking in arrivals
+    ReadyNode* node = has_seat ? me.batch.pop() : nullptr;
+    if (node == nullptr && has_seat) node = join_first();
     if (node == nullptr && has_seat) node = take(me);
     if (node == nullptr && has_seat) node = steal(me);
     if (node != nullptr || stopping_.load()) {
@@ -124,6 +173,12 @@ ReadyNode* WorkerPool::search(Worker& me) {
       return node;
     }
     if (has_seat && has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);
+    if (has_seat && engine_.ledger().intake().seems_to_have_arrivals()) {
+      lock.unlock();
+      take_in(&me, searching);
+      lock.lock();
+      continue;
+    }
     if (has_seat && open_runs_.has_kept()) {
       watch_runs(me, lock, searching);
       continue;
@@ -158,6 +213,10 @@ ReadyNode* WorkerPool::search(Worker& me) {
 void WorkerPool::collect_while_searching() {
   ReadyList ready;
   engine_.ledger().collect(ready);
+  dispatch_while_searching(ready);
+}
+
+void WorkerPool::dispatch_while_searching(ReadyList& ready) {
   if (ready.all(ThreadedEngine::runs_elsewhere)) return engine_.dispatch(ready);
   engine_.dispatch_to_workers(ready);
   idle_.end_search();
@@ -172,7 +231,8 @@ bool WorkerPool::try_sleep(Worker& me, std::unique_lock<base::SpinLock>& lock, b
                            bool has_seat) {
   idle_.begin_sleep(searching);
   // Who put it there may have seen nobody asleep, or is at it.
-  if (has_seat && (!inbox_.empty() || open_runs_.has_ready())) {
+  if (has_seat &&
+      (!inbox_.empty() || open_runs_.has_ready() || engine_.ledger().intake().has_arrivals())) {
     idle_.cancel_sleep();
     lock.unlock();
     if (searching) group_.hand_over(*this);
@@ -190,7 +250,7 @@ bool WorkerPool::try_sleep(Worker& me, std::unique_lock<base::SpinLock>& lock, b
 /// has made ready elsewhere, and its own thread goes there.
 void WorkerPool::search_early(Worker& me, const ReadyList& ready) {
   if (ready.empty() || !ThreadedEngine::is_for_worker(*ready.front())) return;
-  if (me.next != me.count || !may_stand_in() || seems_to_have_work()) return;
+  if (!me.batch.empty() || !may_stand_in() || seems_to_have_work()) return;
   if (!ready.all(ThreadedEngine::runs_elsewhere)) return;
   me.self->is_searching = true;
   me.cpu.store(-1, std::memory_order_relaxed);
@@ -202,6 +262,7 @@ bool WorkerPool::spin(int& pauses) const {
   const std::int64_t end = now_ns() + kSpin;
   for (; now_ns() < end; pauses = std::min(2 * pauses, kMaxPauses)) {
     if (seems_to_have_work() || stopping_.load()) return true;
+    if (engine_.ledger().intake().seems_to_have_arrivals()) return true;
     if (may_stand_in() && group_.lacks_worker(*this)) return false;
     if (gives_way) base::yield();
     for (int i = 0; i < pauses && !gives_way; ++i) base::cpu_relax();

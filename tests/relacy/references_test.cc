@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <utility>
 
 #include "heddle/cancel.h"
@@ -10,9 +11,10 @@
 namespace heddle::relacy {
 namespace {
 
-/// Threads that have a reference each, copy it, use the state and let both go: as handles of a
-/// variable, and the engine, which has one while operations are pending.
+/// Threads that have a handle of a variable each, copy it, use the state and let both go; and an
+/// engine that ends the accesses that a push has named, one at a time.
 struct Holders : rl::test_suite<Holders, 3> {
+  static constexpr std::uint64_t kAccesses = 2;
   static inline Holders* current = nullptr;
 
   Plain<int> used{0};  ///< read with a reference, written by who destroys
@@ -26,14 +28,23 @@ struct Holders : rl::test_suite<Holders, 3> {
       current->destroyed = current->destroyed + 1;
     });
     detail::retain(state);
-    detail::retain(state);
   }
   void thread(unsigned index) {
-    if (index != 0) detail::retain(state);
-    check(used == 0, "destroyed while there is a reference");
-    if (index != 0) detail::release(state);
-    check(used == 0, "destroyed while there is a reference");
+    if (index == 2) return end_accesses();
+    if (index == 1) {
+      detail::retain(state);
+      state->named = kAccesses;  // by who pushes
+    }
+    check(used == 0, "destroyed while there is a handle");
+    if (index == 1) detail::release(state);
+    check(used == 0, "destroyed while there is a handle");
     detail::release(state);
+  }
+  void end_accesses() {
+    for (std::uint64_t i = 0; i != kAccesses; ++i) {
+      check(used == 0, "destroyed while an access has not ended");
+      detail::settle(*state, 1);
+    }
   }
   void after() {
     check(destroyed == 1, "not destroyed once");

@@ -1,0 +1,147 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "engine/base/spin_lock.h"
+#include "engine/base/sync.h"
+#include "engine/operation.h"
+
+namespace heddle::detail {
+
+/// A plain push, as it is left for who takes note of it: two lines.
+struct alignas(64) Arrival {
+  Task task;
+  int priority = 0;
+  std::uint16_t flags = 0;  ///< of the operation
+  std::uint8_t mutate_count = 0;
+  std::uint8_t read_count = 0;
+
+  std::array<VarState*, Operation::kInlineAccesses> variables;  ///< the mutated ones first
+  LaneQueue* queue = nullptr;
+  Device device;
+  std::uint64_t generation = 0;  ///< which waits for everything cover it
+  std::uint64_t sequence = 0;
+
+  std::span<VarState* const> mutates() const { return {variables.data(), mutate_count}; }
+  std::span<VarState* const> reads() const { return {variables.data() + mutate_count, read_count}; }
+};
+
+/// The pushes that no one has taken note of yet, in the order of their numbers.
+///
+/// Thread safety: lock() guards next() and publish(); the owner's lock front(), pop() and
+/// end_taking(); the rest may be called from any thread.
+///
+/// Invariants:
+///  - Arrivals taken_ to published_ - 1 are here. Number n is place n % kChunk of its chunk; a
+///  chunk
+///    names the one after it before anything in that is published.
+///  - A chunk is used again when all that was in it has been taken.
+///  - Who publishes holds lock(), which is sequentially consistent, and looks afterwards whether a
+///    worker sleeps; who is going to sleep says so, and then asks seems_empty() (both sequentially
+///    consistent, too): one sees the other.
+template <std::size_t kChunk>
+class BasicArrivals {
+ public:
+  BasicArrivals() = default;
+  BasicArrivals(const BasicArrivals&) = delete;
+  BasicArrivals& operator=(const BasicArrivals&) = delete;
+
+  base::SeenSpinLock& lock() { return lock_; }
+
+  // By who holds lock().
+  /// A place for the next one. Throws std::bad_alloc.
+  Arrival& next() {
+    if (end_ == kChunk) add_chunk();
+    return newest_->places[end_];
+  }
+  /// It is filled.
+  void publish() {
+    ++end_;
+    published_.store(published_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+
+  // By who holds the owner's lock.
+  /// How many are here, of which front() is the first.
+  std::uint64_t size() const { return published() - next_taken_; }
+  Arrival& front() {
+    if (begin_ == kChunk) drop_chunk();
+    return oldest_->places[begin_];
+  }
+  void pop() {
+    ++begin_;
+    ++next_taken_;
+  }
+  void end_taking() { taken_.store(next_taken_, std::memory_order_relaxed); }
+  std::uint64_t taken() const { return next_taken_; }
+
+  /// True if so many have been taken, as who takes the owner's lock next will see.
+  bool has_taken(std::uint64_t count) const {
+    return taken_.load(std::memory_order_relaxed) >= count;
+  }
+  /// How many have arrived so far.
+  std::uint64_t published() const { return published_.load(std::memory_order_acquire); }
+  /// False if there may be some, or somebody is just pushing. Sees all that is published by who
+  /// then sees nobody asleep.
+  bool seems_empty() const { return !lock_.is_held() && looks_empty(); }
+  /// The same, but may miss what is just published.
+  bool looks_empty() const {
+    return published_.load(std::memory_order_relaxed) == taken_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  struct Chunk {
+    std::array<Arrival, kChunk> places;
+    Chunk* next = nullptr;  ///< of newer arrivals; of one that is unused, another such
+  };
+
+  void add_chunk() {
+    if (spare_ == nullptr) spare_ = returned_.exchange(nullptr, std::memory_order_acquire);
+    if (spare_ == nullptr) {
+      chunks_.push_back(std::make_unique<Chunk>());
+      spare_ = chunks_.back().get();
+    }
+    Chunk* const chunk = spare_;
+    spare_ = chunk->next;
+    chunk->next = nullptr;
+    // Who sees what is published next sees this, too.
+    (newest_ != nullptr ? newest_->next : first_) = chunk;
+    newest_ = chunk;
+    end_ = 0;
+  }
+  void drop_chunk() {
+    Chunk* const done = oldest_;
+    oldest_ = done != nullptr ? done->next : first_;
+    begin_ = 0;
+    if (done == nullptr) return;
+    done->next = returned_.load(std::memory_order_relaxed);
+    while (!returned_.compare_exchange_weak(done->next, done, std::memory_order_release,
+                                            std::memory_order_relaxed)) {
+    }
+  }
+
+  // Of who pushes.
+  alignas(64) base::SeenSpinLock lock_;
+  std::size_t end_ = kChunk;  ///< in newest_
+  Chunk* first_ = nullptr;  ///< that there ever was
+  Chunk* newest_ = nullptr;
+  Chunk* spare_ = nullptr;  ///< unused ones
+  std::vector<std::unique_ptr<Chunk>> chunks_;
+  alignas(64) base::Atomic<std::uint64_t> published_{0};  ///< looked at all the time
+
+  // Of who takes.
+  alignas(64) std::size_t begin_ = kChunk;  ///< in oldest_
+  Chunk* oldest_ = nullptr;                 ///< null before the first is taken
+  std::uint64_t next_taken_ = 0;
+  base::Atomic<std::uint64_t> taken_{0};
+  base::Atomic<Chunk*> returned_{nullptr};  ///< unused ones that who pushes may have
+};
+
+using Arrivals = BasicArrivals<64>;
+
+}  // namespace heddle::detail

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "engine/base/sync.h"
+#include "engine/ready_node.h"
+
+namespace heddle::detail {
+
+/// What a worker has taken along, to run one after the other.
+///
+/// Thread safety: its worker's own, but for steal() and remove(), which any thread may call.
+///
+/// Invariants: places_[i] is what has gone into nodes_[i], for i from next_ to count_ - 1; whoever
+/// exchanges a node out of nodes_ has it, and leaves null.
+class Batch {
+ public:
+  static constexpr std::size_t kMost = 64;
+
+  bool empty() const { return next_ == count_; }
+  /// Only where the one before is empty.
+  void begin() { next_ = count_ = 0; }
+  void add(const ReadyPlace& place) {
+    places_[count_] = place;
+    nodes_[count_++].store(place.node, std::memory_order_release);
+  }
+  /// What was added last.
+  const ReadyPlace& last() const { return places_[count_ - 1]; }
+  /// What pop() probably gives; only if drop_stolen() says that there is something.
+  const ReadyPlace& first() const { return places_[next_]; }
+  bool drop_stolen() {
+    while (next_ != count_ && nodes_[next_].load() == nullptr) ++next_;
+    return next_ != count_;
+  }
+  /// The next one, or null.
+  ReadyNode* pop() {
+    while (next_ != count_) {
+      if (ReadyNode* const node = nodes_[next_++].exchange(nullptr)) return node;
+    }
+    return nullptr;
+  }
+  /// Calls `put` for what is left, the last first.
+  template <class Put>
+  void give_back(Put&& put) {
+    for (; count_ != next_; --count_) {
+      if (nodes_[count_ - 1].exchange(nullptr) != nullptr) put(places_[count_ - 1]);
+    }
+  }
+
+  /// The last one, or null.
+  ReadyNode* steal() {
+    for (std::size_t i = kMost; i-- > 0;) {
+      if (nodes_[i].load(std::memory_order_relaxed) == nullptr) continue;
+      if (ReadyNode* const node = nodes_[i].exchange(nullptr, std::memory_order_acquire)) {
+        return node;
+      }
+    }
+    return nullptr;
+  }
+  /// False if it is not here.
+  bool remove(ReadyNode& node) {
+    for (base::Atomic<ReadyNode*>& place : nodes_) {
+      ReadyNode* expected = &node;
+      if (place.compare_exchange_strong(expected, nullptr)) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::array<base::Atomic<ReadyNode*>, kMost> nodes_{};
+  std::array<ReadyPlace, kMost> places_{};
+  std::size_t next_ = 0;
+  std::size_t count_ = 0;
+};
+
+}  // namespace heddle::detail

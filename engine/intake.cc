@@ -1,0 +1,51 @@
+#include "engine/intake.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "engine/var_state.h"
+
+namespace heddle::detail {
+
+void Intake::name(VarList variables) {
+  for (std::size_t i = 0; i < variables.size(); ++i) ++variables[i]->named;
+}
+
+bool Intake::keeps_order(int priority) {
+  if (!has_priorities_ && priority == priority_) return true;
+  has_priorities_ = limit_.pending() != 0;
+  priority_ = priority;
+  return !has_priorities_;
+}
+
+std::uint64_t Intake::try_leave(Submission& submission, const Route& route) {
+  const std::lock_guard held(lock());
+  if (is_block_open_ || limit_.stopped() || limit_.has_line() || !limit_.has_room()) return 0;
+  if (!keeps_order(submission.priority)) return 0;
+  Arrival& arrival = arrivals_.next();
+  VarState** next = arrival.variables.data();
+  const auto copy = [&next, &submission, id = engine_](VarList list) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      VarState* const variable = list[i];
+      if (!is_usable(variable, id)) refuse_variable(variable, id, submission.call());
+      *next++ = variable;
+    }
+    return static_cast<std::uint8_t>(list.size());
+  };
+  arrival.mutate_count = copy(submission.mutates);
+  arrival.read_count = copy(submission.reads);
+  std::for_each(arrival.variables.data(), next, [](VarState* variable) { ++variable->named; });
+  std::construct_at(&arrival.task, std::move(*submission.task));
+  arrival.priority = submission.priority;
+  arrival.flags = route.flags;
+  arrival.queue = route.queue;
+  arrival.device = submission.options->device;
+  arrival.generation = generation_;
+  arrival.sequence = give_numbers(1);
+  limit_.take();
+  arrivals_.publish();
+  return arrival.sequence;
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/arrivals.h"
+#include "engine/pending_limit.h"
+
+namespace heddle::detail {
+
+/// What those who push share: the numbers of operations, the places among the pending ones, and the
+/// plain pushes that nobody has taken in yet.
+///
+/// To push a plain operation is to write it down here, on lines that are read one after the other
+/// later; what it waits for is the business of whoever takes it in, mostly a worker that has
+/// nothing else to do, in whose cache the variables then stay.
+///
+/// Thread safety: lock() guards all that is not said to be for any thread or for who takes in.
+///
+/// Invariants:
+///  - What is pushed otherwise is pushed with this lock and the ledger's, when all arrivals are
+///    taken in: so the order of the numbers is the order in which operations get their places.
+///  - Who takes in arrivals only when there is nothing else to do runs first what was pushed before
+///    them. As that must be the order of the lane, all that is pending has one priority while there
+///    are arrivals, but for deletions, which go before all.
+///  - While a block is open (see Ledger) nobody leaves anything here.
+///  - Arrivals from first_of_generation() on are of the newest generation; the others are counted
+///  in
+///    the ledger's Generations.
+class Intake {
+ public:
+  Intake(std::uint64_t engine, std::size_t max_pending) : engine_(engine), limit_(max_pending) {}
+  Intake(const Intake&) = delete;
+  Intake& operator=(const Intake&) = delete;
+
+  base::SeenSpinLock& lock() { return arrivals_.lock(); }
+
+  // By any thread that holds no lock.
+  /// Ledger::push() for a submission that just runs on a worker and was made outside of operations,
+  /// if that need not wait; else returns 0, with nothing changed, and push() is to be called. Who
+  /// has left one has its pool look for arrivals.
+  std::uint64_t try_leave(Submission& submission, const Route& route);
+  /// False if there is none: see Arrivals::seems_empty().
+  bool has_arrivals() const { return !arrivals_.seems_empty(); }
+  /// The same, but may miss some.
+  bool seems_to_have_arrivals() const { return !arrivals_.looks_empty(); }
+
+  // By who has the lock.
+  /// The first of `count` numbers that follow each other.
+  std::uint64_t give_numbers(std::size_t count) {
+    last_sequence_ += count;
+    return last_sequence_ - count + 1;
+  }
+  std::uint64_t last_sequence() const { return last_sequence_; }
+  /// Something of this priority is pushed, and is no deletion. True if it may be an arrival.
+  bool keeps_order(int priority);
+  /// A push names these, before it has its place.
+  static void name(VarList variables);
+  void set_block_open(bool is_open) { is_block_open_ = is_open; }
+  /// From now on what arrives is of this generation.
+  void begin_generation(std::uint64_t generation) {
+    generation_ = generation;
+    first_of_generation_ = arrivals_.published();
+  }
+
+  // By who has the ledger's lock.
+  bool is_block_open() const { return is_block_open_; }
+  std::uint64_t first_of_generation() const { return first_of_generation_; }
+  Arrivals& arrivals() { return arrivals_; }
+  PendingLimit& limit() { return limit_; }
+  const PendingLimit& limit() const { return limit_; }
+
+ private:
+  const std::uint64_t engine_;
+  Arrivals arrivals_;
+  std::uint64_t last_sequence_ = 0;
+  std::uint64_t generation_ = 0;
+  std::uint64_t first_of_generation_ = 0;
+  int priority_ = 0;  ///< of all that is pending, unless has_priorities_
+  bool has_priorities_ = false;
+  bool is_block_open_ = false;
+  PendingLimit limit_;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,69 @@
+// How the ledger takes plain pushes: who pushes leaves them, and others take them in.
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+
+#include "engine/ledger.h"
+#include "engine/ledger_turn.h"
+
+namespace heddle::detail {
+namespace {
+
+/// Arrivals that are taken in before others get the lock.
+constexpr std::size_t kTakenInAtOnce = 256;
+
+void fill_from(Operation& op, Arrival& arrival) {
+  op.sequence = arrival.sequence;
+  op.generation = arrival.generation;
+  op.set_priority(arrival.priority);
+  op.device = arrival.device;
+  op.flags = arrival.flags;
+  op.phase.store(Operation::Phase::kPushed, std::memory_order_relaxed);
+  op.awaited.store(Awaited::kNo, std::memory_order_relaxed);
+  op.marks = 0;
+  op.queue = arrival.queue;
+  std::construct_at(&op.task, std::move(arrival.task));
+}
+
+}  // namespace
+
+/// Without memory it leaves the rest: who has a place now makes room for another one when it ends.
+std::size_t Ledger::take_in_locked(ReadyList& ready, std::size_t most) {
+  Arrivals& arrivals = intake_.arrivals();
+  bool may_be_posted = false;  // what some of them wait for
+  const std::size_t count = std::min<std::uint64_t>(arrivals.size(), most);
+  if (count == 0) return 0;
+  std::size_t taken = 0;
+  for (; taken != count && operations_.try_reserve(1); ++taken) {
+    Arrival& arrival = arrivals.front();
+    Operation& op = operations_.take();
+    fill_from(op, arrival);
+    if (arrivals.taken() >= intake_.first_of_generation()) generations_.add(op.generation);
+    const Tracker::Held held = tracker_.push(op, arrival);
+    arrivals.pop();
+    if (held == Tracker::Held::kNot) ready.push(op);
+    may_be_posted = may_be_posted || held == Tracker::Held::kByOthers;
+  }
+  arrivals.end_taking();
+  if (may_be_posted) collect_locked(ready);
+  return taken;
+}
+
+void Ledger::take_in_all(ReadyList& ready) {
+  const std::uint64_t end = intake_.arrivals().published();
+  while (!intake_.arrivals().has_taken(end)) {
+    const Turn turn(*this);
+    if (intake_.arrivals().taken() >= end) return;
+    if (take_in_locked(ready, kTakenInAtOnce) == 0) throw std::bad_alloc();
+  }
+}
+
+std::size_t Ledger::take_in(ReadyList& ready, std::size_t most, Mailbox* own) {
+  const Turn turn(*this);
+  if (own != nullptr) own->take_own([&](Operation& op) { end_posted(op, ready); });
+  collect_locked(ready);
+  return take_in_locked(ready, most);
+}
+
+}  // namespace heddle::detail
