@@ -128,7 +128,7 @@ class BasicArrivals {
   // Of who pushes.
   alignas(64) base::SeenSpinLock lock_;
   std::size_t end_ = kChunk;  ///< in newest_
-  Chunk* first_ = nullptr;  ///< that there ever was
+  Chunk* first_ = nullptr;    ///< that there ever was
   Chunk* newest_ = nullptr;
   Chunk* spare_ = nullptr;  ///< unused ones
   std::vector<std::unique_ptr<Chunk>> chunks_;

@@ -88,8 +88,11 @@ bool WorkerPool::has_work() const {
          engine_.ledger().intake().has_arrivals();
 }
 
+/// Of several lanes whose operations wait for each other the others mostly sleep: none is woken for
+/// what is not ready.
 void WorkerPool::expect_arrival() {
   if (idle_.sleeping() == 0 || !lacks_searcher()) return;
+  if (!engine_.is_only_queue()) return engine_.take_in();
   Worker* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);

@@ -71,7 +71,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void submit(ReadyList operations) override;
   void put(ReadyNode& node);
   void raise(Operation& operation, int from, int to) override;
-  /// A push for this pool is among the ledger's arrivals: sees to it that a worker looks there.
+  /// A push for this pool has arrived: sees to it that it is taken in.
   void expect_arrival();
   /// If there is nothing else to do takes in arrivals, for a worker or, if null, a guest.
   void take_in(Worker* me, bool searching);

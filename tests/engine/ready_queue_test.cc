@@ -189,6 +189,19 @@ TEST_CASE("a node that is put back into the ready queue has been overtaken as of
   CHECK(queue.pop()->sequence == 1);
 }
 
+TEST_CASE("nodes that have passed an empty ready queue and are put back leave it in their turn") {
+  ReadyQueue queue;
+  Nodes nodes;
+  for (std::uint64_t i = 0; i < 2000; ++i) queue.pass(nodes.add(0, i));
+  const auto first = queue.pass(nodes.add(0, 2000));
+  const auto second = queue.pass(nodes.add(0, 2001));
+  queue.push(nodes.add(0, 2002));
+  queue.put_back(second);
+  queue.put_back(first);
+  for (std::uint64_t i = 2000; i < 2003; ++i) CHECK(queue.pop()->sequence == i);
+  CHECK(queue.empty());
+}
+
 TEST_CASE("a node that is raised leaves the ready queue in its new turn") {
   Nodes nodes;
   ReadyQueue queue;
