@@ -31,7 +31,6 @@ void fill_from(Operation& op, Arrival& arrival) {
 /// Without memory it leaves the rest: who has a place now makes room for another one when it ends.
 std::size_t Ledger::take_in_locked(ReadyList& ready, std::size_t most) {
   Arrivals& arrivals = intake_.arrivals();
-  bool may_be_posted = false;  // what some of them wait for
   const std::size_t count = std::min<std::uint64_t>(arrivals.size(), most);
   if (count == 0) return 0;
   std::size_t taken = 0;
@@ -43,10 +42,10 @@ std::size_t Ledger::take_in_locked(ReadyList& ready, std::size_t most) {
     const Tracker::Held held = tracker_.push(op, arrival);
     arrivals.pop();
     if (held == Tracker::Held::kNot) ready.push(op);
-    may_be_posted = may_be_posted || held == Tracker::Held::kByOthers;
+    // What it waits for may be posted; then it comes before the next ones.
+    if (held == Tracker::Held::kByOthers) collect_locked(ready);
   }
   arrivals.end_taking();
-  if (may_be_posted) collect_locked(ready);
   return taken;
 }
 
