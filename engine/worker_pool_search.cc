@@ -41,7 +41,7 @@ constexpr std::size_t kEnoughArrivals = 16;
 
 /// Arrivals that are taken in at a time, while other workers may want the ledger, and while they
 /// nap.
-constexpr std::size_t kFewArrivals = 8;
+constexpr std::size_t kFewArrivals = 16;
 constexpr std::size_t kManyArrivals = 64;
 
 /// Where other queues may need them it must be all.
