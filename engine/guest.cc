@@ -32,6 +32,7 @@ Guest::~Guest() {
 }
 
 Operation* Guest::next(const Wanted& wanted) {
+  if (has_seat_) pool_.take_in(nullptr, /*searching=*/false);
   Operation* const made_ready = std::exchange(made_ready_, nullptr);
   if (made_ready != nullptr) {
     if (wanted.covers(ReadyPlace::of(*made_ready)) && !pool_.seems_to_have_work()) {
@@ -44,7 +45,6 @@ Operation* Guest::next(const Wanted& wanted) {
     asks_ = false;
     has_seat_ = true;
   }
-  if (has_seat_) pool_.take_in(nullptr, /*searching=*/false);
   Operation* const op = pool_.take_for_guest(wanted, has_seat_);
   if (has_seat_ && std::exchange(asks_, false)) pool_.withdraw();
   return op;

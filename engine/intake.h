@@ -57,15 +57,14 @@ class Intake {
   /// A push names these, before it has its place.
   static void name(VarList variables);
   void set_block_open(bool is_open) { is_block_open_ = is_open; }
-  /// From now on what arrives is of this generation.
-  void begin_generation(std::uint64_t generation) {
-    generation_ = generation;
-    first_of_generation_ = arrivals_.published();
-  }
+  /// What has arrived and is not taken in: the caller has counted it.
+  void set_counted() { first_uncounted_ = arrivals_.published(); }
+  /// Of what arrives from now on. All else is counted.
+  void set_generation(std::uint64_t generation) { generation_ = generation; }
 
   // By who has the ledger's lock.
   bool is_block_open() const { return is_block_open_; }
-  std::uint64_t first_of_generation() const { return first_of_generation_; }
+  std::uint64_t first_uncounted() const { return first_uncounted_; }
   Arrivals& arrivals() { return arrivals_; }
   PendingLimit& limit() { return limit_; }
   const PendingLimit& limit() const { return limit_; }
@@ -75,7 +74,7 @@ class Intake {
   Arrivals arrivals_;
   std::uint64_t last_sequence_ = 0;
   std::uint64_t generation_ = 0;
-  std::uint64_t first_of_generation_ = 0;
+  std::uint64_t first_uncounted_ = 0;
   int priority_ = 0;  ///< of all that is pending, unless has_priorities_
   bool has_priorities_ = false;
   bool is_block_open_ = false;

@@ -74,7 +74,8 @@ class LaneQueue {
   /// An operation that is pushed will be submitted when what it waits for has ended, which may take
   /// long. Called with the ledger's lock, in the order of the sequence numbers: takes no lock.
   virtual void announce(Operation& /*operation*/) {}
-  /// Queues the operations without blocking on any other operation.
+  /// Queues the operations without blocking on any other operation. One that workers take from may
+  /// be called with the ledger's lock: takes no lock but its own.
   virtual void submit(ReadyList operations) = 0;
   /// An operation that is ready, and may be here, has got a higher priority. Called with the
   /// ledger's lock: takes no lock but its own.
@@ -84,5 +85,21 @@ class LaneQueue {
   const bool is_stream_;
   const bool runs_callables_;
 };
+
+/// Gives the operations of `ready` that workers run to their queues, and leaves the others.
+inline void hand_on_to_workers(ReadyList& ready) {
+  ReadyList rest;
+  while (Operation* const op = ready.pop()) {
+    const bool is_use = op->kind() == Submission::Kind::kUse;
+    if (is_use || op->queue == nullptr || op->queue->is_stream()) {
+      rest.push(*op);
+      continue;
+    }
+    ReadyList one;
+    one.push(*op);
+    op->queue->submit(one);
+  }
+  ready = rest;
+}
 
 }  // namespace heddle::detail

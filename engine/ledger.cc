@@ -13,7 +13,9 @@
 namespace heddle::detail {
 
 Ledger::Ledger(const EngineCore& engine, std::size_t max_pending)
-    : engine_(engine), intake_(engine.id(), max_pending) {}
+    : engine_(engine), intake_(engine.id(), max_pending) {
+  operations_.reserve(1);  // so that what arrives can be taken in, if not all at once
+}
 
 Mailbox& Ledger::new_mailbox() {
   const std::lock_guard lock(lock_);
@@ -117,10 +119,11 @@ Tracker::Held Ledger::place(Operation& op, Submission& submission, const Route& 
 std::uint64_t Ledger::push(Submission& submission, const Route& route, ReadyList& ready) {
   using Admission = Submission::Admission;
   const OperationScope* const parent = OperationScope::of(engine_);
+  take_in_all(ready);  // most of it while others may push
   Turn turn(*this);
   turn.wait_for_block();
   const std::lock_guard lock(intake_.lock());
-  take_in_locked(ready);
+  if (take_in_locked(ready) != 0) hand_on_to_workers(ready);
   if (intake_.arrivals().size() != 0) throw std::bad_alloc();
   check_locked(submission);
   if (!has_place(submission.admission, &submission, ready)) return 0;
@@ -284,13 +287,12 @@ bool Ledger::begin_wait_for_all(Waiter& waiter, ReadyList& ready) {
   const Turn turn(*this);
   {
     const std::lock_guard lock(intake_.lock());
-    // What has arrived and is not taken in is counted as pending already.
-    Arrivals& arrivals = intake_.arrivals();
-    const std::uint64_t first = std::max(intake_.first_of_generation(), arrivals.taken());
+    const Arrivals& arrivals = intake_.arrivals();
+    const std::uint64_t first = std::max(intake_.first_uncounted(), arrivals.taken());
     generations_.add(generations_.newest(), arrivals.published() - first);
-    const bool waits = generations_.begin_wait(waiter);
-    intake_.begin_generation(generations_.newest());
-    if (!waits) return false;
+    intake_.set_counted();
+    if (!generations_.begin_wait(waiter)) return false;
+    intake_.set_generation(generations_.newest());
   }
   collect_locked(ready);
   if (stopped_) generations_.stop();

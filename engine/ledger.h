@@ -51,8 +51,8 @@ struct Block;
 ///    generation does not cover, so nothing stays posted longer than other operations of the
 ///    same wait take.
 ///  - While a block is open nothing else is pushed, so its operations have numbers that follow each
-///    other. It is pushed in pieces, between which its pusher lets go of the lock but runs nothing
-///    of the user's, neither callables nor the destructors of exceptions, which might push.
+///    other. Between its pieces the pusher lets go of the lock, but runs nothing of the user's,
+///    neither callables nor the destructors of exceptions, which might push.
 ///  - Operations that conflict are never posted together, as the later one starts when the
 ///    earlier one has been taken note of; so the order among mailboxes does not matter. What
 ///    runs on a stream, where that does not hold, is never posted.
@@ -91,8 +91,10 @@ class Ledger {
   Awaited post_use(Mailbox& mailbox, Operation& op, ReadyList& ready);
   /// Takes note of what is posted.
   void collect(ReadyList& ready);
-  /// The same, and of so many arrivals at most. Returns how many it were.
-  std::size_t take_in(ReadyList& ready, std::size_t most = kAll, Mailbox* own = nullptr);
+  /// The same, and of so many arrivals at most. Returns how many it were. `hands_on`: what workers
+  /// run of that is in their queues before anything that was pushed later. `own` is of who calls.
+  std::size_t take_in(ReadyList& ready, std::size_t most = kAll, Mailbox* own = nullptr,
+                      bool hands_on = true);
   /// As collect(), or leaves it to another thread that is in here: that looks once more. Between
   /// two looks `hand_on` is called for what is ready so far.
   template <class HandOn>
@@ -119,8 +121,7 @@ class Ledger {
   std::uint32_t waits() const { return waits_.load(std::memory_order_relaxed); }
   /// Ends `op` unless another thread has the lock just now.
   bool try_end(Operation& op, ReadyList& ready);
-  /// Takes note of what is posted, and ends uses of a run, or none. True if that has ended with
-  /// them; what is posted is not the last.
+  /// Takes note of what is posted, and ends uses of a run, or none. True if it has ended with them.
   bool end_uses(GraphRun& run, ReadyList& uses, ReadyList& ready);
   /// Ends `op` here and now. Its place stays taken if `keeps_place`.
   void end(Operation& op, ReadyList& ready, bool keeps_place = false);
@@ -130,8 +131,7 @@ class Ledger {
   /// `op` stands in the order of its stream at `token`. False, and nothing released, if it has run
   /// to its end already: the caller ends it.
   bool issued(Operation& op, device::Token token, ReadyList& ready);
-  /// Ends `op`, which has run to its end on its stream, unless it is still being issued; then
-  /// whoever issues it ends it.
+  /// Ends `op`, which its stream is done with, unless it is being issued: then who issues it does.
   void end_on_stream(Operation& op, ReadyList& ready);
   FailurePtr inherited(const Operation& op);
 

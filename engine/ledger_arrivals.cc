@@ -34,11 +34,13 @@ std::size_t Ledger::take_in_locked(ReadyList& ready, std::size_t most) {
   const std::size_t count = std::min<std::uint64_t>(arrivals.size(), most);
   if (count == 0) return 0;
   std::size_t taken = 0;
-  for (; taken != count && operations_.try_reserve(1); ++taken) {
+  for (; taken != count; ++taken) {
+    if (operations_.unused() == 0) collect_locked(ready);
+    if (!operations_.try_reserve(1)) break;
     Arrival& arrival = arrivals.front();
     Operation& op = operations_.take();
     fill_from(op, arrival);
-    if (arrivals.taken() >= intake_.first_of_generation()) generations_.add(op.generation);
+    if (arrivals.taken() >= intake_.first_uncounted()) generations_.add(op.generation);
     const Tracker::Held held = tracker_.push(op, arrival);
     arrivals.pop();
     if (held == Tracker::Held::kNot) ready.push(op);
@@ -55,14 +57,18 @@ void Ledger::take_in_all(ReadyList& ready) {
     const Turn turn(*this);
     if (intake_.arrivals().taken() >= end) return;
     if (take_in_locked(ready, kTakenInAtOnce) == 0) throw std::bad_alloc();
+    hand_on_to_workers(ready);
   }
 }
 
-std::size_t Ledger::take_in(ReadyList& ready, std::size_t most, Mailbox* own) {
+std::size_t Ledger::take_in(ReadyList& ready, std::size_t most, Mailbox* own, bool hands_on) {
   const Turn turn(*this);
   if (own != nullptr) own->take_own([&](Operation& op) { end_posted(op, ready); });
   collect_locked(ready);
-  return take_in_locked(ready, most);
+  const std::size_t taken = take_in_locked(ready, most);
+  // With the lock, as else a worker might take in and run what was pushed later before that.
+  if (hands_on && taken != 0) hand_on_to_workers(ready);
+  return taken;
 }
 
 }  // namespace heddle::detail

@@ -56,12 +56,14 @@ bool Ledger::open(Block& block, const OperationScope* parent, ReadyList& ready) 
     pushes_ = 0;
     collect_locked(ready);
   }
-  for (std::size_t i = 0; i < (block.graph != nullptr ? 1 : count); ++i) {
-    intake_.keeps_order(block.run.arguments(i).priority);
-  }
   if (block.graph != nullptr) graph_runs_.reserve(graph_runs_.size() + 1);
   reserve_operations(block);
+  intake_.keeps_order(block.run.arguments(0).priority);
   limit().take(count - (block.admission == Submission::Admission::kAdmitted ? 1 : 0));
+  // Of the first it is asked before there is anything pending, of the others after that.
+  for (std::size_t i = 1; block.graph == nullptr && i < count; ++i) {
+    intake_.keeps_order(block.run.arguments(i).priority);
+  }
   block.first = intake_.last_sequence() + 1;
   if (block.graph != nullptr) {
     intake_.give_numbers(count);
@@ -98,11 +100,12 @@ bool Ledger::end_uses(GraphRun& run, ReadyList& uses, ReadyList& ready) {
 
 Ledger::Pushed Ledger::push_some(Block& block, ReadyList& ready) {
   const OperationScope* const parent = OperationScope::of(engine_);
+  if (block.next == 0) take_in_all(ready);  // most of it while others may push
   Turn turn(*this);
   if (block.next == 0) {
     turn.wait_for_block();
     const std::lock_guard lock(intake_.lock());
-    take_in_locked(ready);
+    if (take_in_locked(ready) != 0) hand_on_to_workers(ready);
     if (intake_.arrivals().size() != 0) throw std::bad_alloc();
     if (!open(block, parent, ready)) return Pushed::kNone;
   }

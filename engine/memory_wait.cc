@@ -49,7 +49,7 @@ MemoryWait Ledger::begin_memory_wait() {
   wait.sequence = inside.front();
   wait.operations.reserve(inside.size());
   {
-    const std::lock_guard lock(intake_.lock());
+    const std::scoped_lock lock(lock_, intake_.lock());
     wait.horizon = intake_.last_sequence();
   }
   visit_pending([&](Operation& op) {

@@ -24,8 +24,8 @@ class OperationScope;
 /// Ledger, which makes others ready. This class is the way between these parts; each of them has
 /// its own lock, and no callable runs under any.
 ///
-/// Lock order: a queue's lock is never held while the ledger's is taken; LaneQueue::raise() takes
-/// it under that.
+/// Lock order: the ledger's, the intake's, a queue's: LaneQueue::raise() and submit() take that
+/// under the others, which are never taken while it is held.
 ///
 /// Thread safety: every member may be called from any thread.
 class ThreadedEngine final : public EngineCore {

@@ -304,7 +304,7 @@ inline void Tracker::end(Operation& op, Access& access, ReadyList& ready) {
   });
   if (var.waiters != nullptr) end_of(var, access);
   if (var.newest != nullptr) {
-    if (var.ended == VarState::kMostEnded) settle(var, std::exchange(var.ended, 0));
+    if (var.ended >= VarState::kMostEnded) settle(var, std::exchange(var.ended, 0));
     return;
   }
   if (var.is_poisoned) drop(var.poison);  // it may go with the variable

@@ -21,8 +21,12 @@ struct alignas(64) Worker {
   /// Of so many operations a worker measures one, and how long it took for all of them.
   static constexpr std::uint32_t kMeasureEvery = 32;
 
+  static constexpr std::uint32_t kLookEvery = 64;
+
   Worker(WorkerPool& its_pool, Mailbox& own) : pool(its_pool), mailbox(own) {}
 
+  /// Once in a while, what has arrived counts as work: else who runs on would overtake it for ever.
+  bool looks_around() const { return ran % kLookEvery == 0; }
   /// Before an operation, to find out whether operations are small: the time, or 0 for most.
   std::int64_t begin_measuring() { return ++ran % kMeasureEvery == 0 ? now_ns() : 0; }
 

@@ -92,7 +92,10 @@ bool WorkerPool::has_work() const {
 /// what is not ready.
 void WorkerPool::expect_arrival() {
   if (idle_.sleeping() == 0 || !lacks_searcher()) return;
-  if (!engine_.is_only_queue()) return engine_.take_in();
+  if (!engine_.is_only_queue()) {
+    engine_.take_in();
+    if (!engine_.ledger().intake().seems_to_have_arrivals()) return;  // else it lacks memory
+  }
   Worker* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -150,6 +153,7 @@ void WorkerPool::execute(const device::Work& work) { put(items_.make(work)); }
 
 void WorkerPool::return_batch(Worker& me) {
   me.batch.give_back([this](const ReadyPlace& place) { queue_.put_back(place); });
+  if (!queue_.empty() && !has_queue_.load()) has_queue_.store(true);
 }
 
 ReadyNode* WorkerPool::from_batch(Worker& me) {
@@ -259,7 +263,8 @@ void WorkerPool::end(Worker& me, Operation& op, ReadyList& ready) {
   if (at_once && ledger.try_end(op, ready)) return;
   // What is posted may be taken note of by a thread that hands on later what becomes ready; so
   // where the order is exact it is not, unless nothing else could be run meanwhile.
-  if (at_once && workers_.size() == 1 && (!me.batch.empty() || seems_to_have_work())) {
+  if (at_once && workers_.size() == 1 &&
+      (!me.batch.empty() || seems_to_have_work() || ledger.intake().seems_to_have_arrivals())) {
     ledger.end(op, ready);
     return;
   }
@@ -340,7 +345,8 @@ ReadyNode* WorkerPool::keep_or_queue(Worker& me, ReadyNode& node) {
     ++me.kept;
     return &node;
   }
-  if (!has_batch && !seems_to_have_work()) return &node;
+  if (!has_batch && me.looks_around()) take_in(&me, /*searching=*/false);
+  if (!has_batch && me.batch.empty() && !seems_to_have_work()) return &node;
   return queue_and_pop(me, node);
 }
 

@@ -131,7 +131,11 @@ void WorkerPool::take_in(Worker* me, bool searching) {
   if (!intake.seems_to_have_arrivals() || seems_to_have_work()) return;
   ReadyList ready;
   const std::size_t most = most_arrivals(engine_.is_only_queue(), is_fine());
-  const std::size_t count = ledger.take_in(ready, most, me != nullptr ? &me->mailbox : nullptr);
+  // Of who counts as idle a guest may have the seat, and run something.
+  const bool hands_on = me == nullptr || searching;
+  const std::size_t count =
+      ledger.take_in(ready, most, me != nullptr ? &me->mailbox : nullptr, hands_on);
+  if (count == 0) base::yield();  // others have taken them in, or there is no memory for that now
   if (ready.empty()) return;
   if (me != nullptr) {
     me->is_fed = count < kEnoughArrivals && !intake.seems_to_have_arrivals();

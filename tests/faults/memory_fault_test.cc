@@ -110,6 +110,22 @@ TEST_CASE("an engine that gets no memory is not made, and the next one works") {
       /*first=*/1);
 }
 
+TEST_CASE("a wait that gets no memory leaves what nobody has taken in to the next one") {
+  Engine engine({.cpu_workers = 1});
+  std::atomic<bool> goes_on{false};
+  std::atomic<int> ran{0};
+  engine.push([&goes_on] { goes_on.wait(false); }, {}, {});
+  for (int i = 0; i < 100; ++i) engine.push([&ran] { ++ran; }, {}, {});
+  {
+    const FailingMemory failing(FailingMemory::Of::kThisThread, 1);
+    CHECK_THROWS_AS(engine.wait_for_all(), std::bad_alloc);
+  }
+  goes_on = true;
+  goes_on.notify_all();
+  engine.wait_for_all();
+  CHECK(ran == 100);
+}
+
 /// The errors that wait_for_all tells of.
 std::size_t reported(Engine& engine) {
   try {
