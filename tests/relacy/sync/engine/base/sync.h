@@ -153,6 +153,7 @@ class Atomic {
 
   rl::atomic<Raw> value_;
   /// libstdc++ waits for other sizes in another way, which the engine does not use.
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): of a pointer is meant
   [[no_unique_address]] mutable std::conditional_t<sizeof(T) == sizeof(int), Sleepers, NoSleepers>
       sleepers_;
 };
