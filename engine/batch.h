@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -10,7 +11,8 @@ namespace heddle::detail {
 
 /// What a worker has taken along, to run one after the other.
 ///
-/// Thread safety: its worker's own, but for steal() and remove(), which any thread may call.
+/// Thread safety: its worker's own, but for steal(), has_some() and remove(), which any thread may
+/// call.
 ///
 /// Invariants: places_[i] is what has gone into nodes_[i], for i from next_ to count_ - 1; whoever
 /// exchanges a node out of nodes_ has it, and leaves null.
@@ -48,6 +50,12 @@ class Batch {
     }
   }
 
+  /// Something could be stolen.
+  bool has_some() const {
+    return std::any_of(nodes_.begin(), nodes_.end(), [](const base::Atomic<ReadyNode*>& node) {
+      return node.load(std::memory_order_relaxed) != nullptr;
+    });
+  }
   /// The last one, or null.
   ReadyNode* steal() {
     for (std::size_t i = kMost; i-- > 0;) {
