@@ -186,7 +186,7 @@ TEST_CASE("a thread that waits works on the CPU that the workers leave alone") {
 }
 
 TEST_CASE("every worker has its seat back after a wait") {
-  constexpr int kRounds = 2000;
+  constexpr int kRounds = 2000 / support::kScale;
   constexpr int kOperations = 3000;  // so small that workers nap
   const std::vector<int> cpus = usable();
   const int workers = GENERATE(2, 3);
