@@ -140,7 +140,6 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   /// An operation of an open run that goes before what is in the queue, or null.
   ReadyNode* join_first();
   ReadyNode* next(Worker& me);
-  /// Tells the ledger that `op` has ended, or leaves that to others.
   void end(Worker& me, Operation& op, ReadyList& ready);
   /// False if an end that somebody waits for must be taken note of at once.
   bool could_defer(const Worker& me) const;
@@ -152,6 +151,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void return_batch(Worker& me);
   bool take_from_batch(ReadyNode& node);
   ReadyNode* search(Worker& me);
+  ReadyNode* find(Worker& me, bool has_seat);
   void collect_while_searching();
   /// Queues those of `ready` that are for this pool.
   void queue_own(ReadyList& ready);

@@ -146,6 +146,18 @@ void WorkerPool::take_in(Worker* me, bool searching) {
   searching ? dispatch_while_searching(ready) : engine_.dispatch(ready);
 }
 
+/// What a worker runs next, or null.
+ReadyNode* WorkerPool::find(Worker& me, bool has_seat) {
+  if (!has_seat) {
+    return_batch(me);  // a guest has taken the seat while it was taking in arrivals
+    return nullptr;
+  }
+  ReadyNode* node = me.batch.pop();
+  if (node == nullptr) node = join_first();
+  if (node == nullptr) node = take(me);
+  return node != nullptr ? node : steal(me);
+}
+
 ReadyNode* WorkerPool::search(Worker& me) {
   PoolThread& self = *me.self;
   bool searching = std::exchange(self.is_searching, false);
@@ -160,11 +172,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
     }
     if (!searching) grant_seat(me);
     const bool has_seat = idle_.count() + (searching ? 0 : 1) > guests_;
-    if (!has_seat) return_batch(me);  // a guest has taken the seat while it was taking in arrivals
-    ReadyNode* node = has_seat ? me.batch.pop() : nullptr;
-    if (node == nullptr && has_seat) node = join_first();
-    if (node == nullptr && has_seat) node = take(me);
-    if (node == nullptr && has_seat) node = steal(me);
+    ReadyNode* const node = find(me, has_seat);
     if (node != nullptr || stopping_.load()) {
       takes_.store(takes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       me.takes = taken_by_others();
