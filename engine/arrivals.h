@@ -38,8 +38,7 @@ struct alignas(64) Arrival {
 /// end_taking(); the rest may be called from any thread.
 ///
 /// Invariants:
-///  - Arrivals taken_ to published_ - 1 are here. Number n is place n % kChunk of its chunk; a
-///  chunk
+///  - Arrivals taken_ to published_ - 1 are here. Number n is place n % kChunk of its chunk, which
 ///    names the one after it before anything in that is published.
 ///  - A chunk is used again when all that was in it has been taken.
 ///  - Who publishes holds lock(), which is sequentially consistent, and looks afterwards whether a

@@ -53,16 +53,11 @@ void GraphRun::fill(Operation& op, std::uint32_t use) {
   const RecordedOp& last = program_.op(shape.last);
   op.sequence = sequence(shape.last);
   op.generation = generation_;
-  op.set_priority(last.priority);
-  op.device = last.options.device;
-  op.flags = static_cast<std::uint16_t>(
-      Operation::kInline | (last.name.empty() ? 0U : unsigned{Operation::kNamed}) |
-      Operation::flags_of(Submission::Kind::kUse, last.options.lane));
-  op.marks = 0;
+  const unsigned named = last.name.empty() ? 0U : unsigned{Operation::kNamed};
+  const std::uint16_t kind = Operation::flags_of(Submission::Kind::kUse, last.options.lane);
+  op.begin(last.priority, last.options.device,
+           static_cast<std::uint16_t>(Operation::kInline | named | kind), nullptr);
   op.outcome = Outcome::kCompleted;
-  op.awaited.store(Awaited::kNo, std::memory_order_relaxed);
-  op.phase.store(Operation::Phase::kPushed, std::memory_order_relaxed);
-  op.queue = nullptr;
   std::construct_at(&op.use, Operation::Use{.run = this, .number = use, .versions = shape.writes});
   uses_[use] = &op;
 }

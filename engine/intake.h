@@ -24,9 +24,8 @@ namespace heddle::detail {
 ///    them. As that must be the order of the lane, all that is pending has one priority while there
 ///    are arrivals, but for deletions, which go before all.
 ///  - While a block is open (see Ledger) nobody leaves anything here.
-///  - Arrivals from first_of_generation() on are of the newest generation; the others are counted
-///  in
-///    the ledger's Generations.
+///  - Arrivals before first_uncounted() are counted in the ledger's Generations; the others are of
+///    the newest generation.
 class Intake {
  public:
   Intake(std::uint64_t engine, std::size_t max_pending) : engine_(engine), limit_(max_pending) {}

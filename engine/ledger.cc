@@ -38,13 +38,7 @@ void Ledger::make_room(Operation& op, const Submission& submission) {
 
 void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
   const PushOptions& options = *submission.options;
-  op.set_priority(submission.priority);
-  op.device = options.device;
-  op.flags = route.flags;
-  op.phase.store(Operation::Phase::kPushed, std::memory_order_relaxed);
-  op.awaited.store(Awaited::kNo, std::memory_order_relaxed);
-  op.marks = 0;
-  op.queue = route.queue;
+  op.begin(submission.priority, options.device, route.flags, route.queue);
   // Made anew, as a look at the old one, which is empty, would wait for its line.
   if (submission.task != nullptr) {
     std::construct_at(&op.task, std::move(*submission.task));

@@ -39,9 +39,8 @@ struct Block;
 ///
 /// Invariants:
 ///  - An operation is unused, being filled by who holds the lock, pending, or posted.
-///  - What is asked of a variable or of all that is pending is asked when all has been taken in
-///  that
-///    had arrived; what does not just run on a worker is pushed then, too.
+///  - What is asked of a variable is asked when all that had arrived has been taken in; what does
+///    not just run on a worker is pushed then, too.
 ///  - What is posted and not taken note of is waited for by nobody, or by uses of later runs, until
 ///    the run that posted it is at an end or leaves its order (see GraphRun), or only for a moment,
 ///    when every worker is busy (see WorkerPool): who begins to wait for an operation marks it as
@@ -65,9 +64,7 @@ class Ledger {
   /// Mailboxes live as long as the ledger. Throws std::bad_alloc.
   Mailbox& new_mailbox();
 
-  // In all of these `ready` gets what became ready meanwhile: the caller dispatches it, before it
-  // blocks.
-
+  // In all of these the caller dispatches what `ready` gets, before it blocks.
   /// Gives the submission a place in the program and fills an operation with it. Returns its
   /// sequence number, or 0, with nothing changed, if there is no place among the pending ones and
   /// the submission is neither forced nor admitted. Throws EngineStopped and

@@ -16,13 +16,7 @@ constexpr std::size_t kTakenInAtOnce = 256;
 void fill_from(Operation& op, Arrival& arrival) {
   op.sequence = arrival.sequence;
   op.generation = arrival.generation;
-  op.set_priority(arrival.priority);
-  op.device = arrival.device;
-  op.flags = arrival.flags;
-  op.phase.store(Operation::Phase::kPushed, std::memory_order_relaxed);
-  op.awaited.store(Awaited::kNo, std::memory_order_relaxed);
-  op.marks = 0;
-  op.queue = arrival.queue;
+  op.begin(arrival.priority, arrival.device, arrival.flags, arrival.queue);
   std::construct_at(&op.task, std::move(arrival.task));
 }
 

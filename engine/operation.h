@@ -138,6 +138,16 @@ struct alignas(kOperationBytes) Operation : ReadyNode {
     failure = std::move(poison);
     set(kPoisoned);
   }
+  /// What every push sets.
+  void begin(int with_priority, Device where, std::uint16_t with_flags, LaneQueue* in) {
+    set_priority(with_priority);
+    device = where;
+    flags = with_flags;
+    phase.store(Phase::kPushed, std::memory_order_relaxed);
+    awaited.store(Awaited::kNo, std::memory_order_relaxed);
+    marks = 0;
+    queue = in;
+  }
   /// It stands in the order of its stream.
   bool is_issued() const { return is(kOnStream) && extras->issued; }
   /// What it adds to the versions of the variables that it mutates.
