@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -17,14 +18,14 @@ namespace heddle::detail {
 /// A plain push, as it is left for who takes note of it: two lines.
 struct alignas(64) Arrival {
   Task task;
+  Device device;
+
+  std::array<VarState*, Operation::kInlineAccesses> variables;  ///< the mutated ones first
+  LaneQueue* queue = nullptr;
   int priority = 0;
   std::uint16_t flags = 0;  ///< of the operation
   std::uint8_t mutate_count = 0;
   std::uint8_t read_count = 0;
-
-  std::array<VarState*, Operation::kInlineAccesses> variables;  ///< the mutated ones first
-  LaneQueue* queue = nullptr;
-  Device device;
   std::uint64_t generation = 0;  ///< which waits for everything cover it
   std::uint64_t sequence = 0;
 
@@ -32,21 +33,50 @@ struct alignas(64) Arrival {
   std::span<VarState* const> reads() const { return {variables.data() + mutate_count, read_count}; }
 };
 
+static_assert(sizeof(Task) != 56 || offsetof(Arrival, variables) == 64,
+              "what is looked at to find conflicts lies on one line");
+
+/// True if the one must wait until the other has ended.
+inline bool conflict(const Arrival& a, const Arrival& b) {
+  const auto has = [](std::span<VarState* const> list, const VarState* var) {
+    return std::find(list.begin(), list.end(), var) != list.end();
+  };
+  for (const VarState* const var : a.mutates()) {
+    if (has(b.mutates(), var) || has(b.reads(), var)) return true;
+  }
+  return std::any_of(a.reads().begin(), a.reads().end(),
+                     [&](const VarState* var) { return has(b.mutates(), var); });
+}
+
+/// What an unused operation needs of an arrival, but for the callable.
+inline void begin_from(Operation& op, const Arrival& arrival) {
+  op.sequence = arrival.sequence;
+  op.generation = arrival.generation;
+  op.begin(arrival.priority, arrival.device, arrival.flags, arrival.queue);
+}
+
 /// The pushes that no one has taken note of yet, in the order of their numbers.
 ///
-/// Thread safety: lock() guards next() and publish(); the owner's lock front(), pop() and
+/// Thread safety: lock() guards next() and publish(); the owner's lock all from size() to
 /// end_taking(); the rest may be called from any thread.
 ///
 /// Invariants:
 ///  - Arrivals taken_ to published_ - 1 are here. Number n is place n % kChunk of its chunk, which
 ///    names the one after it before anything in that is published.
-///  - A chunk is used again when all that was in it has been taken.
+///  - A chunk is used again when all that was in it has been taken, and nobody holds it.
 ///  - Who publishes holds lock(), which is sequentially consistent, and looks afterwards whether a
 ///    worker sleeps; who is going to sleep says so, and then asks seems_empty() (both sequentially
 ///    consistent, too): one sees the other.
 template <std::size_t kChunk>
 class BasicArrivals {
  public:
+  struct Chunk {
+    std::array<Arrival, kChunk> places;
+    Chunk* next = nullptr;      ///< of newer arrivals; of one that is unused, another such
+    std::uint32_t holders = 0;  ///< guarded by the owner's lock, as the next one
+    bool is_taken = false;      ///< all of it, while it is held
+  };
+
   BasicArrivals() = default;
   BasicArrivals(const BasicArrivals&) = delete;
   BasicArrivals& operator=(const BasicArrivals&) = delete;
@@ -76,6 +106,19 @@ class BasicArrivals {
     ++begin_;
     ++next_taken_;
   }
+  /// Those from the front on that lie in one chunk, of which there is one.
+  std::span<Arrival> in_a_row() {
+    Arrival* const first = &front();
+    return {first, std::min<std::size_t>(size(), kChunk - begin_)};
+  }
+  /// Keeps what in_a_row() gave where it is, taken or not, until drop().
+  Chunk& hold() {
+    ++oldest_->holders;
+    return *oldest_;
+  }
+  void drop(Chunk& chunk) {
+    if (--chunk.holders == 0 && std::exchange(chunk.is_taken, false)) give_back(chunk);
+  }
   void end_taking() { taken_.store(next_taken_, std::memory_order_relaxed); }
   std::uint64_t taken() const { return next_taken_; }
 
@@ -89,16 +132,13 @@ class BasicArrivals {
   /// then sees nobody asleep.
   bool seems_empty() const { return !lock_.is_held() && looks_empty(); }
   /// The same, but may miss what is just published.
-  bool looks_empty() const {
-    return published_.load(std::memory_order_relaxed) == taken_.load(std::memory_order_relaxed);
+  bool looks_empty() const { return seem_fewer(1); }
+  bool seem_fewer(std::uint64_t count) const {
+    return published_.load(std::memory_order_relaxed) - taken_.load(std::memory_order_relaxed) <
+           count;
   }
 
  private:
-  struct Chunk {
-    std::array<Arrival, kChunk> places;
-    Chunk* next = nullptr;  ///< of newer arrivals; of one that is unused, another such
-  };
-
   void add_chunk() {
     if (spare_ == nullptr) spare_ = returned_.exchange(nullptr, std::memory_order_acquire);
     if (spare_ == nullptr) {
@@ -118,8 +158,12 @@ class BasicArrivals {
     oldest_ = done != nullptr ? done->next : first_;
     begin_ = 0;
     if (done == nullptr) return;
-    done->next = returned_.load(std::memory_order_relaxed);
-    while (!returned_.compare_exchange_weak(done->next, done, std::memory_order_release,
+    done->is_taken = done->holders != 0;
+    if (!done->is_taken) give_back(*done);
+  }
+  void give_back(Chunk& chunk) {
+    chunk.next = returned_.load(std::memory_order_relaxed);
+    while (!returned_.compare_exchange_weak(chunk.next, &chunk, std::memory_order_release,
                                             std::memory_order_relaxed)) {
     }
   }

@@ -43,6 +43,7 @@ class Intake {
   bool has_arrivals() const { return !arrivals_.seems_empty(); }
   /// The same, but may miss some.
   bool seems_to_have_arrivals() const { return !arrivals_.looks_empty(); }
+  bool seem_fewer(std::uint64_t count) const { return arrivals_.seem_fewer(count); }
 
   // By who has the lock.
   /// The first of `count` numbers that follow each other.

@@ -147,6 +147,7 @@ bool Ledger::try_admit(ReadyList& ready, bool forced) {
   const Turn turn(*this);
   const std::lock_guard lock(intake_.lock());
   if (!forced) {
+    if (!limit().has_room()) open_stretch();
     if (!limit().has_room()) collect_locked(ready);
     if (limit().stopped() || !limit().has_room()) return false;
   }
@@ -312,6 +313,7 @@ void Ledger::stop_waiters() {
 
 Ledger::Ended Ledger::ended(ReadyList& ready) {
   const Turn turn(*this);
+  open_stretch();
   collect_locked(ready);
   const std::lock_guard lock(intake_.lock());
   const auto count = [this](Outcome outcome) {
@@ -330,6 +332,7 @@ Ledger::Ended Ledger::ended(ReadyList& ready) {
 std::uint64_t Ledger::version(VarState* var, ReadyList& ready) {
   const Turn turn(*this);
   check_usable(var, engine_.id(), "Engine::version");
+  open_stretch();
   collect_locked(ready);
   return var->version;
 }

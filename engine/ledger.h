@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/asked_once.h"
 #include "engine/base/spin_lock.h"
 #include "engine/base/sync.h"
 #include "engine/generations.h"
@@ -17,6 +18,7 @@
 #include "engine/mailbox.h"
 #include "engine/memory_wait.h"
 #include "engine/operation_slabs.h"
+#include "engine/stretches.h"
 #include "engine/tracker.h"
 
 namespace heddle::detail {
@@ -32,13 +34,14 @@ struct Block;
 /// has nothing else to do takes note of many of both at a time; so the lines of variables and
 /// operations stay in one cache. Only for what somebody waits for the lock is taken at once.
 ///
-/// Thread safety: every member may be called from any thread. The lock is held for times that
-/// depend on the size of one operation, and of what is in the mailboxes, only; but to open a block
-/// takes time in proportion to its operations and variables, and who looks at all that is pending,
-/// as the watchdog and who lacks memory, in proportion to that.
+/// Thread safety: every member may be called from any thread. How long the lock is held depends on
+/// the size of one operation, and of what is in the mailboxes or in a Stretch, only; but for who
+/// opens a block, or looks at all that is pending, as the watchdog and who lacks memory.
 ///
 /// Invariants:
-///  - An operation is unused, being filled by who holds the lock, pending, or posted.
+///  - An operation is unused, being filled by who holds the lock, or kept for a Stretch, pending,
+///  or
+///    posted. While a stretch is not open nothing that has a place names its variables.
 ///  - What is asked of a variable is asked when all that had arrived has been taken in; what does
 ///    not just run on a worker is pushed then, too.
 ///  - What is posted and not taken note of is waited for by nobody, or by uses of later runs, until
@@ -92,24 +95,23 @@ class Ledger {
   /// run of that is in their queues before anything that was pushed later. `own` is of who calls.
   std::size_t take_in(ReadyList& ready, std::size_t most = kAll, Mailbox* own = nullptr,
                       bool hands_on = true);
+  /// The worker of `queue` with the mailbox `own` takes part in the stretch, if it `joins` others,
+  /// or begins one, unless something is to be run first.
+  StretchPlace enter_stretch(const LaneQueue& queue, bool joins, Mailbox& own, ReadyList& ready);
+  /// Its last one `has_failed`, or others have opened the stretch: then returns that as an
+  /// operation, which the worker ends; else null.
+  Operation* leave_stretch(Stretch& stretch, std::size_t place, bool has_failed);
   /// As collect(), or leaves it to another thread that is in here: that looks once more. Between
   /// two looks `hand_on` is called for what is ready so far.
   template <class HandOn>
   void collect_or_leave(ReadyList& ready, HandOn&& hand_on) {
-    if (collectors_.fetch_add(1) != 0) return;
-    std::uint32_t seen = 1;
-    for (;;) {
-      collect(ready);
-      if (collectors_.compare_exchange_strong(seen, 0)) return;
-      hand_on(ready);
-    }
+    collectors_.ask([&] { collect(ready); }, [&] { hand_on(ready); });
   }
   /// True if collect() must be called before `op` is run.
-  bool is_uncovered(std::uint64_t generation) const {
-    return generation >= generations_.first_uncovered();
-  }
+  bool is_uncovered(std::uint64_t generation) const { return generation >= first_uncovered(); }
+  std::uint64_t first_uncovered() const { return generations_.first_uncovered(); }
   /// True if some thread waits for everything that was pushed before.
-  bool is_waited_for_all() const { return generations_.first_uncovered() != Generations::kNone; }
+  bool is_waited_for_all() const { return first_uncovered() != Generations::kNone; }
   /// True if a thread, and not just an operation, waits for others to end.
   bool is_urgent() const {
     return intake_.limit().has_line() || var_waiters_.load() != 0 || is_waited_for_all();
@@ -161,8 +163,7 @@ class Ledger {
   }
   struct Ended {
     ShutdownReport report;  ///< what has not ended counts as abandoned
-    /// That are taken: also for what is about to be pushed, or has ended and keeps its place.
-    std::size_t places = 0;
+    std::size_t places = 0;  ///< taken, also for what is just being pushed or ended
   };
   /// How the operations have ended so far.
   Ended ended(ReadyList& ready);
@@ -175,8 +176,6 @@ class Ledger {
  private:
   /// Pushes after which the pusher takes note of what is posted: rarely enough to find several.
   static constexpr std::uint32_t kCollectEvery = 64;
-  /// How many operations of a block ahead of their use are fetched.
-  static constexpr std::size_t kAhead = 4;
 
   class Turn;
 
@@ -187,12 +186,15 @@ class Ledger {
   Tracker::Held place_use(Block& block, Operation& op);
   static void make_room(Operation& op, const Submission& submission);
   void fill(Operation& op, Submission& submission, const Route& route);
-  /// Gives an unused operation its number and its place in the order. `parent` is what pushes it.
+  /// Gives an unused operation its number and its place. `parent` is what pushes it.
   Tracker::Held place(Operation& op, Submission& submission, const Route& route,
                       const OperationScope* parent);
   void collect_locked(ReadyList& ready);
   std::size_t take_in_locked(ReadyList& ready, std::size_t most = kAll);
   void take_in_all(ReadyList& ready);  ///< what has arrived before the call; may throw
+  StretchPlace begin_stretch(const LaneQueue& queue);
+  void open_stretch();
+  void place_running(Operation& op, const Arrival& arrival);
   void end_posted(Operation& op, ReadyList& ready);
   void end_locked(Operation& op, ReadyList& ready);
   void end_use(Operation& op, ReadyList& ready);
@@ -211,8 +213,8 @@ class Ledger {
   Generations generations_;
   std::array<std::uint64_t, 4> ended_{};  ///< by Outcome
   std::vector<GraphRun*> graph_runs_;     ///< those that have not ended
-  /// Threads that have asked the first of them, in collect_or_leave(), to look.
-  alignas(64) base::Atomic<std::uint32_t> collectors_{0};
+  Stretches stretches_;
+  alignas(64) AskedOnce collectors_;
   alignas(64) base::Atomic<int> var_waiters_{0};  ///< written under the lock
   base::Atomic<std::uint32_t> waits_{0};  ///< for a variable, so far; written under the lock
 };

@@ -13,27 +13,21 @@ namespace {
 /// Arrivals that are taken in before others get the lock.
 constexpr std::size_t kTakenInAtOnce = 256;
 
-void fill_from(Operation& op, Arrival& arrival) {
-  op.sequence = arrival.sequence;
-  op.generation = arrival.generation;
-  op.begin(arrival.priority, arrival.device, arrival.flags, arrival.queue);
-  std::construct_at(&op.task, std::move(arrival.task));
-}
-
 }  // namespace
 
 /// Without memory it leaves the rest: who has a place now makes room for another one when it ends.
 std::size_t Ledger::take_in_locked(ReadyList& ready, std::size_t most) {
   Arrivals& arrivals = intake_.arrivals();
+  const std::uint64_t before = arrivals.taken();
+  open_stretch();
   const std::size_t count = std::min<std::uint64_t>(arrivals.size(), most);
-  if (count == 0) return 0;
-  std::size_t taken = 0;
-  for (; taken != count; ++taken) {
+  for (std::size_t i = 0; i != count; ++i) {
     if (operations_.unused() == 0) collect_locked(ready);
     if (!operations_.try_reserve(1)) break;
     Arrival& arrival = arrivals.front();
     Operation& op = operations_.take();
-    fill_from(op, arrival);
+    begin_from(op, arrival);
+    std::construct_at(&op.task, std::move(arrival.task));
     if (arrivals.taken() >= intake_.first_uncounted()) generations_.add(op.generation);
     const Tracker::Held held = tracker_.push(op, arrival);
     arrivals.pop();
@@ -42,7 +36,7 @@ std::size_t Ledger::take_in_locked(ReadyList& ready, std::size_t most) {
     if (held == Tracker::Held::kByOthers) collect_locked(ready);
   }
   arrivals.end_taking();
-  return taken;
+  return arrivals.taken() - before;
 }
 
 void Ledger::take_in_all(ReadyList& ready) {

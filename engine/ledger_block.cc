@@ -18,6 +18,9 @@ namespace {
 /// has become ready.
 constexpr std::size_t kPiece = 16;
 
+/// How many operations ahead of their use are fetched.
+constexpr std::size_t kOperationsAhead = 4;
+
 std::size_t size_of(const Block& block) {
   return block.graph != nullptr ? block.graph->graph().uses.size() : block.run.size();
 }
@@ -113,8 +116,8 @@ Ledger::Pushed Ledger::push_some(Block& block, ReadyList& ready) {
   const std::size_t end = std::min(count, block.next + kPiece);
   bool may_be_posted = false;  // what some of them wait for
   for (; block.next < end; ++block.next) {
-    if (block.next + kAhead < count) {
-      base::prefetch_lines(block_[block.next + kAhead], Operation::kFirstLine,
+    if (block.next + kOperationsAhead < count) {
+      base::prefetch_lines(block_[block.next + kOperationsAhead], Operation::kFirstLine,
                            Operation::kAccessLine);
     }
     Operation& op = *block_[block.next];

@@ -110,6 +110,7 @@ bool ThreadedEngine::retry_while_others_end(const std::function<bool()>& attempt
   };
   auto& self = const_cast<ThreadedEngine&>(*this);  // frees may be run, which changes nothing else
   device::flush_held_work();                        // what it does may give memory back
+  self.take_in();                                   // so that what this thread runs has a place
   const Waiting waiting(ledger_);
   std::size_t pending = 0;
   Clock::time_point stuck_at = Clock::now() + kStuck;

@@ -118,7 +118,10 @@ struct alignas(kOperationBytes) Operation : ReadyNode {
   Submission::Kind kind() const {
     return static_cast<Submission::Kind>((flags >> kKindShift) & kKindMask);
   }
-  Lane lane() const { return static_cast<Lane>((flags >> kLaneShift) & kLaneMask); }
+  static Lane lane_of(std::uint16_t flags) {
+    return static_cast<Lane>((flags >> kLaneShift) & kLaneMask);
+  }
+  Lane lane() const { return lane_of(flags); }
   bool is(Flag flag) const { return (flags & flag) != 0; }
   bool has(Mark mark) const { return (marks & mark) != 0; }
   void set(Mark mark) { marks = static_cast<std::uint8_t>(marks | mark); }

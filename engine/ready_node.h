@@ -12,6 +12,7 @@ struct ReadyNode {
     kOperation,
     kWork,   ///< a piece of a stream's work
     kGraph,  ///< an operation of a GraphRun
+    kStretch,
   };
 
   ReadyNode* newer = nullptr;  ///< the next one in a list

@@ -118,6 +118,30 @@ bool ThreadedEngine::run(Operation& op, ReadyList& ready) {
   return true;
 }
 
+std::exception_ptr ThreadedEngine::run(Arrival& arrival) noexcept {
+  const Lane lane = Operation::lane_of(arrival.flags);
+  OperationScope scope(this, {}, arrival.sequence, arrival.device, lane, arrival.generation);
+  RunContext context{arrival.device, lane, arrival.sequence, this};
+  std::exception_ptr thrown;
+  Task task(std::move(arrival.task));
+  try {
+    task(context);
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  try {
+    task.reset();
+  } catch (...) {
+    if (thrown == nullptr) thrown = std::current_exception();
+  }
+  return thrown;
+}
+
+void ThreadedEngine::settle_last(Operation& op, std::exception_ptr thrown) noexcept {
+  if (thrown != nullptr) op.keep_thrown(std::move(thrown));
+  settle(op);
+}
+
 void ThreadedEngine::execute_unusual(Operation& op, RunContext& context, OperationScope& scope) {
   // What runs inline may be run by the thread that ends the process, and so may an early free.
   if (!op.is(Operation::kInline) && !op.is(Operation::kFreesEarly)) halt_if_asked();

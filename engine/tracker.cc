@@ -6,6 +6,7 @@
 #include "engine/arrivals.h"
 #include "engine/fetch_ahead.h"
 #include "engine/graph_run.h"
+#include "engine/touched.h"
 
 namespace heddle::detail {
 namespace {
@@ -210,6 +211,22 @@ Tracker::Held Tracker::push(Operation& op, VarList reads, VarList mutates) {
 
 Tracker::Held Tracker::push(Operation& op, const Arrival& arrival) {
   return place<true>(op, arrival.reads(), arrival.mutates());
+}
+
+bool Tracker::is_free(const Arrival& arrival) {
+  const auto is_idle = [](const VarState* var) {
+    return var->newest == nullptr && !var->is_poisoned;
+  };
+  return std::all_of(arrival.variables.data(), arrival.reads().data() + arrival.read_count,
+                     is_idle);
+}
+
+void Tracker::pass(const Arrival& arrival, Touched& touched) {
+  for (VarState* const var : arrival.mutates()) {
+    if (std::exchange(var->last_push, arrival.sequence) != arrival.sequence) ++var->version;
+    touched.add(*var);
+  }
+  for (VarState* const var : arrival.reads()) touched.add(*var);
 }
 
 void Tracker::lend_priority(Operation& op) {

@@ -65,6 +65,13 @@ class Tracker {
   /// The same for one that has arrived.
   Held push(Operation& op, const Arrival& arrival);
 
+  /// Variables that pass() has counted accesses of, for settle().
+  class Touched;
+  /// True if nothing is pending of what `arrival` names, and no poison.
+  static bool is_free(const Arrival& arrival);
+  /// `arrival`, which was free, has run without ever having a place.
+  static void pass(const Arrival& arrival, Touched& touched);
+
   /// `op` stands in the order of its stream: releases what may wait for it there.
   void issued(Operation& op, ReadyList& ready);
 

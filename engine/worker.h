@@ -3,11 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "engine/base/grain.h"
 #include "engine/base/sync.h"
 #include "engine/batch.h"
 #include "engine/mailbox.h"
 #include "engine/pool_thread.h"
 #include "engine/ready_node.h"
+#include "engine/stretch.h"
+#include "engine/taken_along.h"
 #include "engine/trace_log.h"
 
 namespace heddle::detail {
@@ -18,27 +21,40 @@ class WorkerPool;
 ///
 /// Thread safety: its thread's own, but for what is atomic.
 struct alignas(64) Worker {
-  /// Of so many operations a worker measures one, and how long it took for all of them.
-  static constexpr std::uint32_t kMeasureEvery = 32;
+  static constexpr std::uint32_t kLookEvery = 512;
 
-  static constexpr std::uint32_t kLookEvery = 64;
+  /// How long it lets what has arrived wait for a stretch to begin, in ns.
+  static constexpr std::int64_t kMaxWait = 40000;
+  static constexpr int kFewPauses = 8;
 
   Worker(WorkerPool& its_pool, Mailbox& own) : pool(its_pool), mailbox(own) {}
 
   /// Once in a while, what has arrived counts as work: else who runs on would overtake it for ever.
   bool looks_around() const { return ran % kLookEvery == 0; }
   /// Before an operation, to find out whether operations are small: the time, or 0 for most.
-  std::int64_t begin_measuring() { return ++ran % kMeasureEvery == 0 ? now_ns() : 0; }
+  std::int64_t begin_measuring() { return ++ran % base::kMeasureEvery == 0 ? now_ns() : 0; }
+
+  /// Some times, for a short while.
+  bool waits_for_stretch() {
+    if (waits_since == 0) waits_since = now_ns();
+    if (now_ns() - waits_since >= kMaxWait) return false;
+    for (int i = 0; i < kFewPauses; ++i) base::cpu_relax();
+    return true;
+  }
 
   WorkerPool& pool;
   PoolThread* self = nullptr;  ///< while it sleeps guarded by the pool's lock
   bool is_asleep = false;      ///< may be claimed (see IdleWorkers); guarded by that lock
   Batch batch;
-  std::uint32_t urgent = 0;  ///< urgent_ when the batch was taken
-  std::uint64_t kept = 0;    ///< operations run ahead of the batch
-  bool is_fed = false;       ///< it found work at its last look, but little
-  std::uint32_t waits = 0;   ///< Ledger::waits() at its last look
-  std::uint32_t ran = 0;     ///< operations, since a nap
+  Stretch* stretch = nullptr;  ///< that it takes part in, at `place`
+  std::size_t place = 0;
+  std::int64_t waits_since = 0;  ///< for pending operations to end, so that a stretch can begin
+  std::uint32_t without_stretch = 0;  ///< looks for arrivals that are not to begin one
+  TakenAlong::Mark taken_at = 0;      ///< of batch or stretch
+  std::uint64_t kept = 0;             ///< operations run ahead of the batch
+  bool is_fed = false;                ///< it found work at its last look, but little
+  std::uint32_t waits = 0;            ///< Ledger::waits() at its last look
+  std::uint32_t ran = 0;              ///< operations, since a nap
   std::int64_t measured_at = 0;
   base::Atomic<int> cpu{-1};  ///< that it is on, as of when it found work; -1 while it has none
   /// First operation of the run that it is at, 0: it is at none; and that one's priority.

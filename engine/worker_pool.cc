@@ -31,6 +31,7 @@ WorkerPool::WorkerPool(ThreadedEngine& engine, PoolGroup& group, int workers, bo
       spins_(spins),
       openmp_(engine.options().cpu_workers),
       float_control_(base::float_control()),
+      taken_(/*order_is_exact=*/workers == 1),
       idle_(static_cast<std::size_t>(workers)) {
   for (int i = 0; i < workers; ++i) {
     workers_.push_back(std::make_unique<Worker>(*this, engine.ledger().new_mailbox()));
@@ -44,12 +45,6 @@ WorkerPool::WorkerPool(ThreadedEngine& engine, PoolGroup& group, int workers, bo
   }
 }
 
-bool WorkerPool::is_urgent(int priority, std::uint64_t sequence) const {
-  const int batched = batched_priority_.load();
-  if (priority != batched) return priority > batched;
-  return workers_.size() == 1 && sequence < batched_sequence_.load();
-}
-
 void WorkerPool::put(ReadyNode& node) {
   const int priority = node.priority();
   const std::uint64_t sequence = node.sequence;
@@ -61,7 +56,7 @@ void WorkerPool::put(ReadyNode& node) {
     queue_.push(node);
     woken = claim_sleeper();
   }
-  if (is_urgent(priority, sequence)) urgent_.fetch_add(1);
+  if (taken_.is_urgent(priority, sequence)) taken_.call_back();
   if (number != Inbox::kFull && idle_.sleeping() != 0 && inbox_.is_first(number)) {
     const std::lock_guard lock(mutex_);
     woken = claim_sleeper();
@@ -136,7 +131,7 @@ void WorkerPool::raise(Operation& operation, int from, int to) {
     const std::lock_guard lock(mutex_);
     empty_inbox();
     if (queue_.raise(operation, from, to) || take_from_batch(operation)) {
-      if (is_urgent(to, operation.sequence)) urgent_.fetch_add(1);
+      if (taken_.is_urgent(to, operation.sequence)) taken_.call_back();
     }
     woken = claim_sleeper();
   }
@@ -162,7 +157,7 @@ void WorkerPool::return_batch(Worker& me) {
 
 ReadyNode* WorkerPool::from_batch(Worker& me) {
   if (me.batch.empty()) return nullptr;
-  if (urgent_.load(std::memory_order_relaxed) != me.urgent) {
+  if (!taken_.is_current(me.taken_at)) {
     const std::lock_guard lock(mutex_);
     return_batch(me);
     return nullptr;
@@ -173,8 +168,7 @@ ReadyNode* WorkerPool::from_batch(Worker& me) {
 
 /// Until the batch is known whatever comes may have to go first.
 void WorkerPool::begin_taking(Worker& me) {
-  me.urgent = urgent_.load();
-  if (workers_.size() == 1) batched_sequence_.store(std::numeric_limits<std::uint64_t>::max());
+  me.taken_at = taken_.begin();
   empty_inbox();
 }
 
@@ -190,7 +184,7 @@ ReadyNode* WorkerPool::take(Worker& me) {
   const std::size_t share = std::min(kFewAlong, queue_.size() / (2 * workers_.size()));
   const std::size_t count = !exact || queue_.in_order() ? share : 0;
   if (count == 0) {
-    if (exact) batched_sequence_.store(0);
+    taken_.none();
     return first.node;
   }
   me.batch.begin();
@@ -199,17 +193,12 @@ ReadyNode* WorkerPool::take(Worker& me) {
     base::prefetch_lines(place.node, Operation::kFirstLine, Operation::kTaskLine);
     me.batch.add(place);
   }
-  tell_batch(me);
+  tell_taken(me, me.batch.last().priority, me.batch.last().sequence);
   return first.node;
 }
 
-/// After the batch is filled; urgent_ was read before.
-void WorkerPool::tell_batch(Worker& me) {
-  const ReadyPlace& last = me.batch.last();
-  const bool changes = batched_priority_.load(std::memory_order_relaxed) != last.priority;
-  if (changes) batched_priority_.store(last.priority);
-  if (changes && !inbox_.empty()) --me.urgent;  // perhaps something that goes first
-  if (workers_.size() == 1) batched_sequence_.store(last.sequence);
+void WorkerPool::tell_taken(Worker& me, int priority, std::uint64_t sequence) {
+  if (taken_.tell(priority, sequence) && !inbox_.empty()) --me.taken_at;  // not current any more
 }
 
 /// Where operations are small, takes along all of `ready`, if it stands in the order in which they
@@ -227,7 +216,7 @@ void WorkerPool::take_along(Worker& me, ReadyList& ready) {
   });
   const bool is_all = stays_in_order && queue_.empty() && open_runs_.empty();
   if (!is_all || count < workers_.size()) {
-    if (workers_.size() == 1) batched_sequence_.store(0);
+    taken_.none();
     return;
   }
   me.kept = 0;
@@ -235,7 +224,7 @@ void WorkerPool::take_along(Worker& me, ReadyList& ready) {
   for (count -= workers_.size() - 1; count != 0; --count) {
     me.batch.add(queue_.pass(*ready.pop()));
   }
-  tell_batch(me);
+  tell_taken(me, me.batch.last().priority, me.batch.last().sequence);
 }
 
 ReadyNode* WorkerPool::steal(const Worker& me) {
@@ -308,6 +297,9 @@ void WorkerPool::run(Worker& me, ReadyNode& first) {
       case ReadyNode::Type::kGraph:
         node = run_recorded(me, static_cast<GraphItem&>(*node));
         break;
+      case ReadyNode::Type::kStretch:
+        node = run_stretch(me);
+        break;
       case ReadyNode::Type::kWork:
         run_work(static_cast<StreamItem&>(*node));
         node = nullptr;
@@ -324,7 +316,10 @@ ReadyNode* WorkerPool::run_operation(Worker& me, Operation& op) {
   const bool ends = engine_.run(op, ready);
   if (begin != 0) end_measuring(me, begin);
   if (ends) end(me, op, ready);
-  if (ready.empty()) return nullptr;
+  return ready.empty() ? nullptr : go_on_with(me, ready);
+}
+
+ReadyNode* WorkerPool::go_on_with(Worker& me, ReadyList& ready) {
   Operation* const mine = ready.take_first_of(*this);
   if (mine == nullptr) search_early(me, ready);
   if (!ready.empty()) engine_.dispatch(ready);
@@ -343,7 +338,7 @@ void WorkerPool::run_work(StreamItem& item) {
 
 ReadyNode* WorkerPool::keep_or_queue(Worker& me, ReadyNode& node) {
   const bool has_batch = me.batch.drop_stolen();
-  const bool batch_is_current = urgent_.load(std::memory_order_relaxed) == me.urgent;
+  const bool batch_is_current = taken_.is_current(me.taken_at);
   if (has_batch && batch_is_current && me.kept < kMaxKept &&
       goes_before(ReadyPlace::of(node), me.batch.first())) {
     ++me.kept;
@@ -360,7 +355,7 @@ ReadyNode* WorkerPool::queue_and_pop(Worker& me, ReadyNode& node) {
   {
     const std::lock_guard lock(mutex_);
     empty_inbox();
-    if (is_urgent(node.priority(), node.sequence)) urgent_.fetch_add(1);
+    if (taken_.is_urgent(node.priority(), node.sequence)) taken_.call_back();
     queue_.push(node);
     if (me.batch.empty()) {
       next = join_first();

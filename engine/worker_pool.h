@@ -56,11 +56,6 @@ class ThreadedEngine;
 ///    of equals free. Who defers one says so in deferred_since_ before it looks whether a worker is
 ///    idle; an idle one counts itself as searching, or not napping, before it looks there (all
 ///    sequentially consistent), and a busy one looks before each operation.
-///  - What is in a batch goes before what is in the queue, but for what became ready later. If that
-///    has to run first, urgent_ is raised, and every worker that took its batch before returns what
-///    is left of it; among equals with one worker only. Who takes a batch of another priority than
-///    the last one's says so in batched_priority_ before it looks into the inbox again, and put()
-///    looks at that after it has filled the inbox: one sees the other.
 class WorkerPool final : public LaneQueue, public device::Executor {
  public:
   /// `spins`: idle workers look for work for a moment before they sleep.
@@ -130,8 +125,11 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   // These return what runs next, or null.
   ReadyNode* run_operation(Worker& me, Operation& op);
   ReadyNode* run_recorded(Worker& me, GraphItem& item);
+  ReadyNode* run_stretch(Worker& me);
   void end_uses(GraphItem& item, std::uint32_t op, GraphRun::Step& step);
   void run_work(StreamItem& item);
+  /// What it runs next of what has become ready, or null; the rest is dispatched.
+  ReadyNode* go_on_with(Worker& me, ReadyList& ready);
   ReadyNode* keep_or_queue(Worker& me, ReadyNode& node);
   ReadyNode* queue_and_pop(Worker& me, ReadyNode& node);
   /// Leaves the seat of this worker to a guest who asks for it, if another one is on the same CPU.
@@ -160,7 +158,11 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyNode* take(Worker& me);
   void take_along(Worker& me, ReadyList& ready);
   void begin_taking(Worker& me);
-  void tell_batch(Worker& me);
+  void tell_taken(Worker& me, int priority, std::uint64_t sequence);
+  /// True if it has one to run next.
+  bool enter_stretch(Worker& me, bool searching);
+  bool may_enter_stretch(Worker& me);
+  std::exception_ptr run_arrivals(Worker& me);
   bool has_work() const;
   /// How often something has been done that another worker could have done.
   std::uint64_t taken_by_others() const { return takes() + open_runs_.ended(); }
@@ -176,7 +178,6 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool may_spin() const { return spins_ || (may_stand_in() && group_.may_spin()); }
   void search_early(Worker& me, const ReadyList& ready);
   void empty_inbox();
-  bool is_urgent(int priority, std::uint64_t sequence) const;
   /// A sleeping worker that now has to search, or null: the caller wakes it without the lock.
   Worker* claim_sleeper();
   Worker* claim_one();
@@ -199,15 +200,12 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   base::Atomic<bool> stopping_{false};
   base::Atomic<bool> in_group_{false};
   base::Atomic<bool> is_fine_{false};
+  base::Atomic<bool> are_short_{false};  ///< the operations
   std::uint32_t guests_ = 0;  ///< that have a seat, or are granted one; guarded by mutex_
   base::Atomic<Asked> asked_{Asked::kNothing};
   base::Atomic<std::uint64_t> takes_{0};  ///< how often somebody found work
+  TakenAlong taken_;
   IdleWorkers idle_;
-  alignas(64) base::Atomic<std::uint32_t> urgent_{0};
-  /// Of the node that went into a batch last. Nothing is urgent before the first.
-  base::Atomic<int> batched_priority_{std::numeric_limits<int>::max()};
-  base::Atomic<std::uint64_t> batched_sequence_{0};
-
   /// When the oldest end that is not taken note of was deferred; 0: there is none.
   alignas(64) base::Atomic<std::int64_t> deferred_since_{0};
   StreamItems items_;

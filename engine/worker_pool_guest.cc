@@ -17,7 +17,7 @@ Operation* WorkerPool::take_for_guest(const Wanted& wanted, bool& has_seat) {
     if (std::exchange(has_seat, false)) --guests_;
     // Small operations one thread runs faster than two, and a worker is at them.
     const bool is_in_the_way =
-        wanted.node == nullptr && is_fine_.load() && idle_.count() < workers_.size();
+        wanted.node == nullptr && are_short_.load() && idle_.count() < workers_.size();
     if (idle_.count() > guests_ && !is_in_the_way && !shares_cpu(nullptr, base::current_cpu()) &&
         open_runs_.empty() && !stopping_.load()) {
       empty_inbox();
@@ -70,7 +70,7 @@ bool WorkerPool::ask_for_seat() {
   const std::lock_guard lock(mutex_);
   if (asked_.load() != Asked::kNothing) return false;
   asked_.store(Asked::kSeat);
-  urgent_.fetch_add(1);  // who has taken many along looks soon
+  taken_.call_back();  // who has taken many along looks soon
   return true;
 }
 

@@ -27,11 +27,16 @@ constexpr std::int64_t kLetCome = 8000;
 
 /// Operations that run for less than this, in ns, are fine-grained: to hand one to another core
 /// takes as long.
-constexpr std::int64_t kFine = 200;
+constexpr std::int64_t kFine = 300;
 
 /// How long it takes for kMeasureEvery operations, in ns, if they are fine-grained and come one
 /// after the other.
 constexpr std::int64_t kFineTogether = 64000;
+
+/// The same of operations that are short: so that to find out what waits for what takes as long as
+/// they do.
+constexpr std::int64_t kShort = 4000;
+constexpr std::int64_t kShortTogether = 256000;
 
 /// How long a worker naps.
 constexpr std::chrono::microseconds kNap{50};
@@ -58,16 +63,22 @@ constexpr std::uint64_t kFewInNap = 32;
 bool WorkerPool::end_measuring(Worker& me, std::int64_t begin) {
   const std::int64_t end = now_ns();
   const std::int64_t since = std::exchange(me.measured_at, end);
-  const bool fine = end - begin < kFine && end - since < kFineTogether;
-  if (is_fine_.load(std::memory_order_relaxed) != fine) is_fine_.store(fine);
   group_.set_fine(end - begin < kFine);
-  return fine;
+  const auto measured = [&](base::Atomic<bool>& before, std::int64_t one, std::int64_t together) {
+    const bool was = before.load(std::memory_order_relaxed);
+    const bool is = end - begin < one && (since != 0 ? end - since < together : was);
+    if (is != was) before.store(is);
+    return is;
+  };
+  measured(are_short_, kShort, kShortTogether);
+  return measured(is_fine_, kFine, kFineTogether);
 }
 
 /// True if one worker is enough for what there is, and another one has taken some since the last
 /// look of this one.
 bool WorkerPool::may_nap(Worker& me) const {
-  if (!is_fine_.load() || stopping_.load() || idle_.awake() < 2) return false;
+  if (!are_short_.load() || stopping_.load() || idle_.awake() < 2) return false;
+  if (!is_fine_.load() && !shares_cpu(&me, base::current_cpu())) return false;
   const std::uint64_t taken = taken_by_others();
   return std::exchange(me.takes, taken) != taken;
 }
@@ -86,14 +97,13 @@ void WorkerPool::watch_runs(Worker& me, std::unique_lock<base::SpinLock>& lock, 
 
 void WorkerPool::nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching) {
   me.cpu.store(-1, std::memory_order_relaxed);
+  me.measured_at = 0;
   idle_.begin_nap(searching);
   lock.unlock();
   if (searching) group_.hand_over(*this);
   base::sleep_for(kNap);
   idle_.end_nap();
   collect_deferred();
-  me.ran = 0;
-  me.measured_at = now_ns();
   lock.lock();
   if (searching) idle_.begin_search();
 }
@@ -117,7 +127,7 @@ void WorkerPool::queue_own(ReadyList& ready) {
     const std::lock_guard lock(mutex_);
     empty_inbox();
     for (; op != nullptr; op = ready.take_first_of(*this)) {
-      if (is_urgent(op->priority(), op->sequence)) urgent_.fetch_add(1);
+      if (taken_.is_urgent(op->priority(), op->sequence)) taken_.call_back();
       queue_.push(*op);
     }
     woken = claim_sleeper();
@@ -152,6 +162,7 @@ ReadyNode* WorkerPool::find(Worker& me, bool has_seat) {
     return_batch(me);  // a guest has taken the seat while it was taking in arrivals
     return nullptr;
   }
+  if (me.stretch != nullptr) return me.stretch;
   ReadyNode* node = me.batch.pop();
   if (node == nullptr) node = join_first();
   if (node == nullptr) node = take(me);
@@ -169,11 +180,13 @@ ReadyNode* WorkerPool::search(Worker& me) {
     if (me.batch.empty() && may_nap(me)) {
       nap(me, lock, searching);
       has_collected = false;  // what was deferred since it looked
+      continue;
     }
     if (!searching) grant_seat(me);
     const bool has_seat = idle_.count() + (searching ? 0 : 1) > guests_;
     ReadyNode* const node = find(me, has_seat);
     if (node != nullptr || stopping_.load()) {
+      me.waits_since = 0;
       takes_.store(takes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       me.takes = taken_by_others();
       me.cpu.store(base::current_cpu(), std::memory_order_relaxed);
@@ -187,7 +200,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
     if (has_seat && has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);
     if (has_seat && engine_.ledger().intake().seems_to_have_arrivals()) {
       lock.unlock();
-      take_in(&me, searching);
+      if (!enter_stretch(me, searching)) take_in(&me, searching);
       lock.lock();
       continue;
     }
@@ -196,6 +209,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
       continue;
     }
     if (!has_seat) has_spun = true;
+    me.measured_at = 0;
     if (!has_spun || !has_collected) {
       if (!std::exchange(searching, true)) {
         idle_.begin_search();

@@ -190,7 +190,8 @@ Scheduler::Thread* Scheduler::best() {
 void Scheduler::go_on() {
   must_choose_ = false;
   Thread* next = best();
-  if (next == nullptr && next_wake_ != kForEver) {
+  // More than once if who would have woken first was woken before its time.
+  while (next == nullptr && next_wake_ != kForEver) {
     now_ = std::max(now_, next_wake_);
     wake_sleepers();
     must_choose_ = false;

@@ -103,7 +103,7 @@ TEST_CASE("arrivals: every weaker order is found") {
           // These keep the places of a chunk from being filled while they are still being read, and
           // Relacy does not watch them.
           "add_chunk: update acquire -> relaxed",
-          "drop_chunk: update release -> relaxed",
+          "give_back: update release -> relaxed",
       });
 }
 

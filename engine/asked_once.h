@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/base/sync.h"
+
+namespace heddle::detail {
+
+/// Lets one thread do what several ask for: who asks while another is at it leaves it to that one,
+/// which does it once more.
+///
+/// Thread safety: every member may be called from any thread.
+class AskedOnce {
+ public:
+  /// Between two times `look` is done `between` is.
+  template <class Look, class Between>
+  void ask(Look&& look, Between&& between) {
+    if (asked_.fetch_add(1) != 0) return;
+    std::uint32_t seen = 1;
+    for (;;) {
+      look();
+      if (asked_.compare_exchange_strong(seen, 0)) return;
+      between();
+    }
+  }
+
+ private:
+  base::Atomic<std::uint32_t> asked_{0};  ///< since the first of them has begun
+};
+
+}  // namespace heddle::detail

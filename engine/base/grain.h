@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace heddle::base {
+
+// How often the engine looks whether operations are small, and how many it takes to be worth it to
+// treat them so. Apart, as a test of schedules has few operations.
+
+/// Of so many operations a worker measures one, and how long it took for all of them.
+constexpr std::uint32_t kMeasureEvery = 32;
+
+/// Arrivals that are run in a Stretch at least.
+constexpr std::size_t kFewestInStretch = 8;
+
+}  // namespace heddle::base

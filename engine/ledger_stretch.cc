@@ -1,0 +1,157 @@
+// How the ledger lets a worker run pushes that have arrived without giving them their places.
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "engine/base/grain.h"
+#include "engine/base/prefetch.h"
+#include "engine/ledger.h"
+#include "engine/ledger_turn.h"
+#include "engine/touched.h"
+
+namespace heddle::detail {
+namespace {
+
+/// How many arrivals ahead of their use the variables of one are fetched.
+constexpr std::size_t kVariablesAhead = 4;
+constexpr std::size_t kArrivalsAhead = 12;
+
+/// The ledger's line of each variable that `arrival` names.
+void fetch_variables(const Arrival& arrival) {
+  for (const auto& list : {arrival.mutates(), arrival.reads()}) {
+    for (const VarState* const var : list) base::prefetch_to_write(&var->is_poisoned);
+  }
+}
+
+/// How many of `arrivals` are for `queue`, and name only variables of which nothing is pending and
+/// that carry no poison.
+std::size_t count_free(std::span<const Arrival> arrivals, const LaneQueue& queue) {
+  std::size_t count = 0;
+  for (; count != arrivals.size(); ++count) {
+    if (count + kArrivalsAhead < arrivals.size()) {
+      base::prefetch_lines(&arrivals[count + kArrivalsAhead], 0, 1);
+    }
+    if (count + kVariablesAhead < arrivals.size()) {
+      fetch_variables(arrivals[count + kVariablesAhead]);
+    }
+    const Arrival& arrival = arrivals[count];
+    if (arrival.queue != &queue || !Tracker::is_free(arrival)) break;
+  }
+  return count;
+}
+
+/// An arrival that some worker of a stretch runs.
+struct Running {
+  std::size_t number;
+  std::size_t place;
+};
+
+/// In the order of the numbers; in `room`.
+std::span<const Running> what_runs(const Stretch& stretch,
+                                   std::array<Running, Stretch::kPlaces>& room) {
+  auto end = room.begin();
+  for (std::size_t place = 0; place != Stretch::kPlaces; ++place) {
+    const std::size_t number = stretch.running_at(place);
+    if (number == Stretch::kNone) continue;
+    const auto after = std::find_if(room.begin(), end,
+                                    [&](const Running& other) { return other.number > number; });
+    std::move_backward(after, end, end + 1);
+    *after = {number, place};
+    ++end;
+  }
+  return {room.begin(), end};
+}
+
+}  // namespace
+
+StretchPlace Ledger::enter_stretch(const LaneQueue& queue, bool joins, Mailbox& own,
+                                   ReadyList& ready) {
+  const Turn turn(*this);
+  own.take_own([&](Operation& op) { end_posted(op, ready); });
+  collect_locked(ready);
+  if (!ready.empty() || !operations_.try_reserve(1)) return {};  // what is ready comes first
+  if (stretches_.current == nullptr) {
+    const StretchPlace begun = begin_stretch(queue);
+    if (begun.stretch == nullptr) return begun;
+  } else if (!joins || stretches_.current->last().queue != &queue) {
+    return {};
+  }
+  const std::size_t place = stretches_.current->enter(operations_.next());
+  if (place == Stretch::kPlaces) return {};
+  operations_.take();
+  return {stretches_.current, place};
+}
+
+StretchPlace Ledger::begin_stretch(const LaneQueue& queue) {
+  Arrivals& arrivals = intake_.arrivals();
+  if (arrivals.size() < base::kFewestInStretch) return {};
+  const std::span<Arrival> next = arrivals.in_a_row();
+  // Of what must wait until all before it is reported a stretch would have one.
+  if (is_uncovered(next.front().generation)) return {};
+  const std::size_t count = count_free(next, queue);
+  if (count < base::kFewestInStretch) return {.is_near = true};
+  Stretch* const stretch = stretches_.take();
+  if (stretch == nullptr) return {};
+  stretch->begin(next.first(count), arrivals.hold());
+  stretches_.current = stretch;
+  return {.stretch = stretch};
+}
+
+/// Those that have run end; those that run become operations.
+void Ledger::open_stretch() {
+  if (stretches_.current == nullptr) return;
+  Stretch& stretch = *std::exchange(stretches_.current, nullptr);
+  Arrivals& arrivals = intake_.arrivals();
+  const std::size_t claimed = stretch.open();
+  std::array<Running, Stretch::kPlaces> running;
+  const std::span<const Running> all = what_runs(stretch, running);
+  auto next = all.begin();
+  std::array<Arrival*, Stretch::kPlaces> runs;
+  Tracker::Touched touched;
+  for (std::size_t i = 0; i != claimed; ++i, arrivals.pop()) {
+    Arrival& arrival = arrivals.front();
+    const bool is_counted = arrivals.taken() < intake_.first_uncounted();
+    if (next != all.end() && next->number == i) {
+      if (!is_counted) generations_.add(arrival.generation);
+      runs[static_cast<std::size_t>(next++ - all.begin())] = &arrival;
+      continue;
+    }
+    if (is_counted) generations_.end(arrival.generation);
+    Tracker::pass(arrival, touched);
+  }
+  arrivals.end_taking();
+  touched.settle();
+  ended_[static_cast<std::size_t>(Outcome::kCompleted)] += claimed - all.size();
+  limit().give_back(claimed - all.size());
+  for (std::size_t i = 0; i != all.size(); ++i) {
+    place_running(stretch.become_operation(all[i].place), *runs[i]);
+  }
+}
+
+void Ledger::place_running(Operation& op, const Arrival& arrival) {
+  begin_from(op, arrival);
+  std::construct_at(&op.task);
+  op.phase.store(Operation::Phase::kRunning, std::memory_order_relaxed);
+  tracker_.push(op, arrival);
+}
+
+Operation* Ledger::leave_stretch(Stretch& stretch, std::size_t place, bool has_failed) {
+  const Turn turn(*this);
+  if (stretches_.current == &stretch) {
+    if (!has_failed) stretch.rest(place);
+    open_stretch();
+  }
+  const Stretch::Left left = stretch.leave(place);
+  if (left.is_last) {
+    intake_.arrivals().drop(stretch.chunk());
+    stretches_.give_back(stretch);
+  }
+  if (left.is_operation) return left.operation;
+  operations_.give_back(*left.operation);
+  return nullptr;
+}
+
+}  // namespace heddle::detail

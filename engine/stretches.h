@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "engine/stretch.h"
+
+namespace heddle::detail {
+
+/// Where a worker takes part.
+struct StretchPlace {
+  Stretch* stretch = nullptr;  ///< null: it does not
+  std::size_t place = 0;
+  bool is_near = false;  ///< there might be one when pending operations have ended
+};
+
+/// The stretches of a Ledger, which are used again and again.
+///
+/// Thread safety: none; guarded by its owner's lock.
+class Stretches {
+ public:
+  /// The one that nobody has opened yet; null if there is none.
+  Stretch* current = nullptr;
+
+  /// One that nobody uses; null without memory.
+  Stretch* take() noexcept try {
+    if (unused_.empty()) {
+      unused_.reserve(all_.size() + 1);
+      all_.push_back(std::make_unique<Stretch>());
+      return all_.back().get();
+    }
+    Stretch* const stretch = unused_.back();
+    unused_.pop_back();
+    return stretch;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+  void give_back(Stretch& stretch) noexcept { unused_.push_back(&stretch); }
+
+ private:
+  std::vector<std::unique_ptr<Stretch>> all_;
+  std::vector<Stretch*> unused_;  ///< has room for all
+};
+
+}  // namespace heddle::detail

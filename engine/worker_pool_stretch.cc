@@ -1,0 +1,124 @@
+// How workers run short operations in the order in which they have arrived.
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <utility>
+
+#include "engine/threaded_engine.h"
+#include "engine/worker_pool.h"
+
+namespace heddle::detail {
+namespace {
+
+/// So many looks for arrivals a worker does not take part in a stretch after one in which it had to
+/// wait for others too often.
+constexpr std::uint32_t kLooksWhenBlocked = 64;
+
+/// Of what is claimed, the share that may wait for another worker is one in so many, but for a few.
+constexpr std::size_t kBlockedShare = 4;
+constexpr std::size_t kFewBlocked = 3;
+
+/// How long a worker waits for another one, in ns.
+constexpr std::int64_t kMaxBlocked = 8000;
+
+/// A worker that finds fewer arrivals than this when it has run some lets others come.
+constexpr std::uint64_t kFewToCome = 16;
+
+/// Counts how long, and how often, a worker waits for another one of the same stretch.
+class Patience {
+ public:
+  void claimed() {
+    ++claimed_;
+    since_ = 0;
+  }
+  /// False if it should wait no longer.
+  bool waits(bool is_blocked) {
+    if (since_ != 0) return now_ns() - since_ < kMaxBlocked;
+    since_ = now_ns();
+    if (is_blocked) ++blocked_;
+    return !is_blocked_often();
+  }
+  bool is_blocked_often() const { return blocked_ > kFewBlocked + claimed_ / kBlockedShare; }
+
+ private:
+  std::size_t claimed_ = 0;
+  std::size_t blocked_ = 0;
+  std::int64_t since_ = 0;
+};
+
+}  // namespace
+
+/// As far as the worker knows, before it looks into the ledger.
+bool WorkerPool::may_enter_stretch(Worker& me) {
+  if (!are_short_.load(std::memory_order_relaxed) || !engine_.is_only_queue()) return false;
+  if (!engine_.just_runs() || !me.batch.empty() || me.stretch != nullptr) return false;
+  if (me.without_stretch == 0) return true;
+  --me.without_stretch;
+  return false;
+}
+
+bool WorkerPool::enter_stretch(Worker& me, bool searching) {
+  if (!may_enter_stretch(me)) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    begin_taking(me);
+    if (!queue_.empty() || !open_runs_.empty()) {
+      taken_.none();
+      return false;
+    }
+  }
+  ReadyList ready;
+  const StretchPlace entered =
+      engine_.ledger().enter_stretch(*this, /*joins=*/!is_fine(), me.mailbox, ready);
+  if (entered.stretch != nullptr) {
+    me.stretch = entered.stretch;
+    me.place = entered.place;
+    tell_taken(me, me.stretch->last().priority, me.stretch->last().sequence);
+    return true;
+  }
+  taken_.none();
+  queue_own(ready);
+  searching ? dispatch_while_searching(ready) : engine_.dispatch(ready);
+  return entered.is_near && me.waits_for_stretch();
+}
+
+/// Until there is no more, or something else is to be done first. Returns what the last one has
+/// thrown, or null.
+std::exception_ptr WorkerPool::run_arrivals(Worker& me) {
+  const Ledger& ledger = engine_.ledger();
+  Patience patience;
+  while (taken_.is_current(me.taken_at) && engine_.just_runs()) {
+    Arrival* arrival = nullptr;
+    const Stretch::Claim claim = me.stretch->claim(me.place, ledger.first_uncovered(), arrival);
+    if (claim == Stretch::Claim::kBlocked || claim == Stretch::Claim::kRest) {
+      if (!patience.waits(claim == Stretch::Claim::kBlocked)) break;
+      base::cpu_relax();
+      continue;
+    }
+    if (claim != Stretch::Claim::kSome) break;
+    patience.claimed();
+    const std::int64_t begin = me.begin_measuring();
+    std::exception_ptr thrown = engine_.run(*arrival);
+    if (begin != 0) end_measuring(me, begin);
+    if (thrown != nullptr) return thrown;
+    if (begin != 0 && !are_short_.load(std::memory_order_relaxed)) break;
+  }
+  if (patience.is_blocked_often()) me.without_stretch = kLooksWhenBlocked;
+  return nullptr;
+}
+
+ReadyNode* WorkerPool::run_stretch(Worker& me) {
+  std::exception_ptr thrown = run_arrivals(me);
+  const bool has_failed = thrown != nullptr;
+  Operation* const last = engine_.ledger().leave_stretch(*me.stretch, me.place, has_failed);
+  me.stretch = nullptr;
+  me.is_fed = is_fine() && engine_.ledger().intake().seem_fewer(kFewToCome);
+  if (last == nullptr) return nullptr;
+  ReadyList ready;
+  engine_.settle_last(*last, std::move(thrown));
+  end(me, *last, ready);
+  return ready.empty() ? nullptr : go_on_with(me, ready);
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace heddle::base {
+
+// As in the engine, for programs of a few operations.
+
+constexpr std::uint32_t kMeasureEvery = 2;
+constexpr std::size_t kFewestInStretch = 2;
+
+}  // namespace heddle::base
