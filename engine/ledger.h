@@ -162,7 +162,7 @@ class Ledger {
     });
   }
   struct Ended {
-    ShutdownReport report;  ///< what has not ended counts as abandoned
+    ShutdownReport report;   ///< what has not ended counts as abandoned
     std::size_t places = 0;  ///< taken, also for what is just being pushed or ended
   };
   /// How the operations have ended so far.
