@@ -101,6 +101,7 @@ class Ledger {
   /// Its last one `has_failed`, or others have opened the stretch: then returns that as an
   /// operation, which the worker ends; else null.
   Operation* leave_stretch(Stretch& stretch, std::size_t place, bool has_failed);
+  bool has_stretch() const { return stretches_.current() != nullptr; }
   /// As collect(), or leaves it to another thread that is in here: that looks once more. Between
   /// two looks `hand_on` is called for what is ready so far.
   template <class HandOn>
@@ -110,7 +111,6 @@ class Ledger {
   /// True if collect() must be called before `op` is run.
   bool is_uncovered(std::uint64_t generation) const { return generation >= first_uncovered(); }
   std::uint64_t first_uncovered() const { return generations_.first_uncovered(); }
-  /// True if some thread waits for everything that was pushed before.
   bool is_waited_for_all() const { return first_uncovered() != Generations::kNone; }
   /// True if a thread, and not just an operation, waits for others to end.
   bool is_urgent() const {

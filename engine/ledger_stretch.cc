@@ -4,7 +4,6 @@
 #include <array>
 #include <memory>
 #include <span>
-#include <utility>
 
 #include "engine/base/grain.h"
 #include "engine/base/prefetch.h"
@@ -73,16 +72,17 @@ StretchPlace Ledger::enter_stretch(const LaneQueue& queue, bool joins, Mailbox& 
   own.take_own([&](Operation& op) { end_posted(op, ready); });
   collect_locked(ready);
   if (!ready.empty() || !operations_.try_reserve(1)) return {};  // what is ready comes first
-  if (stretches_.current == nullptr) {
+  if (stretches_.current() == nullptr) {
     const StretchPlace begun = begin_stretch(queue);
     if (begun.stretch == nullptr) return begun;
-  } else if (!joins || stretches_.current->last().queue != &queue) {
+  } else if (!joins || stretches_.current()->last().queue != &queue) {
     return {};
   }
-  const std::size_t place = stretches_.current->enter(operations_.next());
-  if (place == Stretch::kPlaces) return {};
+  Stretch& stretch = *stretches_.current();
+  const std::size_t place = stretch.enter(operations_.next());
+  if (place == Stretch::kPlaces) return {.is_near = true};
   operations_.take();
-  return {stretches_.current, place};
+  return {&stretch, place};
 }
 
 StretchPlace Ledger::begin_stretch(const LaneQueue& queue) {
@@ -92,18 +92,21 @@ StretchPlace Ledger::begin_stretch(const LaneQueue& queue) {
   // Of what must wait until all before it is reported a stretch would have one.
   if (is_uncovered(next.front().generation)) return {};
   const std::size_t count = count_free(next, queue);
-  if (count < base::kFewestInStretch) return {.is_near = true};
+  if (count < base::kFewestInStretch && count != next.size()) {
+    return {.is_near = next[count].queue == &queue && Tracker::has_pending(next[count])};
+  }
   Stretch* const stretch = stretches_.take();
   if (stretch == nullptr) return {};
   stretch->begin(next.first(count), arrivals.hold());
-  stretches_.current = stretch;
+  stretches_.set_current(stretch);
   return {.stretch = stretch};
 }
 
 /// Those that have run end; those that run become operations.
 void Ledger::open_stretch() {
-  if (stretches_.current == nullptr) return;
-  Stretch& stretch = *std::exchange(stretches_.current, nullptr);
+  if (stretches_.current() == nullptr) return;
+  Stretch& stretch = *stretches_.current();
+  stretches_.set_current(nullptr);
   Arrivals& arrivals = intake_.arrivals();
   const std::size_t claimed = stretch.open();
   std::array<Running, Stretch::kPlaces> running;
@@ -140,7 +143,7 @@ void Ledger::place_running(Operation& op, const Arrival& arrival) {
 
 Operation* Ledger::leave_stretch(Stretch& stretch, std::size_t place, bool has_failed) {
   const Turn turn(*this);
-  if (stretches_.current == &stretch) {
+  if (stretches_.current() == &stretch) {
     if (!has_failed) stretch.rest(place);
     open_stretch();
   }

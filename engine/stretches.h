@@ -12,16 +12,17 @@ namespace heddle::detail {
 struct StretchPlace {
   Stretch* stretch = nullptr;  ///< null: it does not
   std::size_t place = 0;
-  bool is_near = false;  ///< there might be one when pending operations have ended
+  bool is_near = false;  ///< there might be one soon, when pending operations have ended
 };
 
 /// The stretches of a Ledger, which are used again and again.
 ///
-/// Thread safety: none; guarded by its owner's lock.
+/// Thread safety: guarded by its owner's lock, but for current() where it is only compared to null.
 class Stretches {
  public:
   /// The one that nobody has opened yet; null if there is none.
-  Stretch* current = nullptr;
+  Stretch* current() const { return current_.load(std::memory_order_relaxed); }
+  void set_current(Stretch* stretch) { current_.store(stretch, std::memory_order_relaxed); }
 
   /// One that nobody uses; null without memory.
   Stretch* take() noexcept try {
@@ -41,6 +42,7 @@ class Stretches {
  private:
   std::vector<std::unique_ptr<Stretch>> all_;
   std::vector<Stretch*> unused_;  ///< has room for all
+  base::Atomic<Stretch*> current_{nullptr};
 };
 
 }  // namespace heddle::detail

@@ -59,12 +59,12 @@ class ThreadedEngine final : public EngineCore {
   void execute(Operation& op);
   /// execute() and after_callable() for one that runs on this thread, which is most of them.
   bool run(Operation& op, ReadyList& ready);
-  /// Runs the callable of an arrival of a Stretch. Returns what it has thrown, or null.
-  std::exception_ptr run(Arrival& arrival) noexcept;
+  /// Runs the callable of an arrival of a Stretch. Returns what it has failed with, or null.
+  FailurePtr run(Arrival& arrival) noexcept;
   /// Operations are just run: nothing is traced, checked or cancelled.
   bool just_runs() const { return modes_.load(std::memory_order_relaxed) == 0; }
   /// `op` is what a worker has run last of a stretch.
-  void settle_last(Operation& op, std::exception_ptr thrown) noexcept;
+  void settle_last(Operation& op, FailurePtr failure) noexcept;
   /// After execute(): settles how `op` has ended, and ends it if it is of a stream, unless its
   /// Completion or its issuer has to. It is gone then, and what becomes ready is added to `ready`.
   /// True if the caller has to end it.

@@ -118,27 +118,34 @@ bool ThreadedEngine::run(Operation& op, ReadyList& ready) {
   return true;
 }
 
-std::exception_ptr ThreadedEngine::run(Arrival& arrival) noexcept {
+FailurePtr ThreadedEngine::run(Arrival& arrival) noexcept {
   const Lane lane = Operation::lane_of(arrival.flags);
   OperationScope scope(this, {}, arrival.sequence, arrival.device, lane, arrival.generation);
   RunContext context{arrival.device, lane, arrival.sequence, this};
-  std::exception_ptr thrown;
+  FailurePtr failure;
+  const auto keep_first = [&] {
+    if (failure != nullptr) return;
+    failure = failed(arrival.sequence, {}, arrival.device, std::current_exception());
+  };
   Task task(std::move(arrival.task));
   try {
     task(context);
   } catch (...) {
-    thrown = std::current_exception();
+    keep_first();
   }
   try {
     task.reset();
   } catch (...) {
-    if (thrown == nullptr) thrown = std::current_exception();
+    keep_first();
   }
-  return thrown;
+  return failure;
 }
 
-void ThreadedEngine::settle_last(Operation& op, std::exception_ptr thrown) noexcept {
-  if (thrown != nullptr) op.keep_thrown(std::move(thrown));
+void ThreadedEngine::settle_last(Operation& op, FailurePtr failure) noexcept {
+  if (failure != nullptr) {
+    op.failure = std::move(failure);
+    op.set(Operation::kThrew);
+  }
   settle(op);
 }
 

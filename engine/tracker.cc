@@ -213,12 +213,15 @@ Tracker::Held Tracker::push(Operation& op, const Arrival& arrival) {
   return place<true>(op, arrival.reads(), arrival.mutates());
 }
 
+bool Tracker::has_pending(const Arrival& arrival) {
+  return std::any_of(arrival.variables.data(), arrival.reads().data() + arrival.read_count,
+                     [](const VarState* var) { return var->newest != nullptr; });
+}
+
 bool Tracker::is_free(const Arrival& arrival) {
-  const auto is_idle = [](const VarState* var) {
-    return var->newest == nullptr && !var->is_poisoned;
-  };
-  return std::all_of(arrival.variables.data(), arrival.reads().data() + arrival.read_count,
-                     is_idle);
+  return std::all_of(
+      arrival.variables.data(), arrival.reads().data() + arrival.read_count,
+      [](const VarState* var) { return var->newest == nullptr && !var->is_poisoned; });
 }
 
 void Tracker::pass(const Arrival& arrival, Touched& touched) {

@@ -69,6 +69,7 @@ class Tracker {
   class Touched;
   /// True if nothing is pending of what `arrival` names, and no poison.
   static bool is_free(const Arrival& arrival);
+  static bool has_pending(const Arrival& arrival);
   /// `arrival`, which was free, has run without ever having a place.
   static void pass(const Arrival& arrival, Touched& touched);
 

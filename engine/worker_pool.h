@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/float_control.h"
+#include "engine/base/grain.h"
 #include "engine/base/openmp.h"
 #include "engine/base/spin_lock.h"
 #include "engine/base/sync.h"
@@ -162,7 +163,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   /// True if it has one to run next.
   bool enter_stretch(Worker& me, bool searching);
   bool may_enter_stretch(Worker& me);
-  std::exception_ptr run_arrivals(Worker& me);
+  FailurePtr run_arrivals(Worker& me);
   bool has_work() const;
   /// How often something has been done that another worker could have done.
   std::uint64_t taken_by_others() const { return takes() + open_runs_.ended(); }
@@ -200,7 +201,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   base::Atomic<bool> stopping_{false};
   base::Atomic<bool> in_group_{false};
   base::Atomic<bool> is_fine_{false};
-  base::Atomic<bool> are_short_{false};  ///< the operations
+  base::Atomic<bool> are_short_{base::kShortAtFirst};  ///< the operations
   std::uint32_t guests_ = 0;  ///< that have a seat, or are granted one; guarded by mutex_
   base::Atomic<Asked> asked_{Asked::kNothing};
   base::Atomic<std::uint64_t> takes_{0};  ///< how often somebody found work

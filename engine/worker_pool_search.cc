@@ -177,10 +177,11 @@ ReadyNode* WorkerPool::search(Worker& me) {
   bool has_collected = false;
   int pauses = 1;  // between two looks
   for (;;) {
-    if (me.batch.empty() && may_nap(me)) {
+    if (me.batch.empty() && me.stretch == nullptr && may_nap(me)) {
       nap(me, lock, searching);
       has_collected = false;  // what was deferred since it looked
-      continue;
+      // To look for more would open the stretch that another one is at.
+      if (engine_.ledger().has_stretch() && !seems_to_have_work()) continue;
     }
     if (!searching) grant_seat(me);
     const bool has_seat = idle_.count() + (searching ? 0 : 1) > guests_;

@@ -1,7 +1,6 @@
 // How workers run short operations in the order in which they have arrived.
 
 #include <algorithm>
-#include <exception>
 #include <mutex>
 #include <utility>
 
@@ -14,6 +13,9 @@ namespace {
 /// So many looks for arrivals a worker does not take part in a stretch after one in which it had to
 /// wait for others too often.
 constexpr std::uint32_t kLooksWhenBlocked = 64;
+
+/// The same after one that others have opened soon.
+constexpr std::uint32_t kLooksWhenOpened = 8;
 
 /// Of what is claimed, the share that may wait for another worker is one in so many, but for a few.
 constexpr std::size_t kBlockedShare = 4;
@@ -39,6 +41,7 @@ class Patience {
     if (is_blocked) ++blocked_;
     return !is_blocked_often();
   }
+  std::size_t claims() const { return claimed_; }
   bool is_blocked_often() const { return blocked_ > kFewBlocked + claimed_ / kBlockedShare; }
 
  private:
@@ -80,17 +83,21 @@ bool WorkerPool::enter_stretch(Worker& me, bool searching) {
   taken_.none();
   queue_own(ready);
   searching ? dispatch_while_searching(ready) : engine_.dispatch(ready);
-  return entered.is_near && me.waits_for_stretch();
+  if (!entered.is_near || workers_.size() == 1) return false;
+  if (me.waits_for_stretch()) return true;
+  me.without_stretch = kLooksWhenBlocked;
+  return false;
 }
 
 /// Until there is no more, or something else is to be done first. Returns what the last one has
-/// thrown, or null.
-std::exception_ptr WorkerPool::run_arrivals(Worker& me) {
+/// failed with, or null.
+FailurePtr WorkerPool::run_arrivals(Worker& me) {
   const Ledger& ledger = engine_.ledger();
   Patience patience;
+  auto claim = Stretch::Claim::kLeave;
   while (taken_.is_current(me.taken_at) && engine_.just_runs()) {
     Arrival* arrival = nullptr;
-    const Stretch::Claim claim = me.stretch->claim(me.place, ledger.first_uncovered(), arrival);
+    claim = me.stretch->claim(me.place, ledger.first_uncovered(), arrival);
     if (claim == Stretch::Claim::kBlocked || claim == Stretch::Claim::kRest) {
       if (!patience.waits(claim == Stretch::Claim::kBlocked)) break;
       base::cpu_relax();
@@ -99,24 +106,28 @@ std::exception_ptr WorkerPool::run_arrivals(Worker& me) {
     if (claim != Stretch::Claim::kSome) break;
     patience.claimed();
     const std::int64_t begin = me.begin_measuring();
-    std::exception_ptr thrown = engine_.run(*arrival);
+    FailurePtr failure = engine_.run(*arrival);
     if (begin != 0) end_measuring(me, begin);
-    if (thrown != nullptr) return thrown;
+    if (failure != nullptr) return failure;
     if (begin != 0 && !are_short_.load(std::memory_order_relaxed)) break;
+    collect_overdue();
   }
   if (patience.is_blocked_often()) me.without_stretch = kLooksWhenBlocked;
+  const bool was_opened = claim == Stretch::Claim::kLeave && me.place == 0;
+  if (was_opened && patience.claims() < base::kFewestInStretch)
+    me.without_stretch = kLooksWhenOpened;
   return nullptr;
 }
 
 ReadyNode* WorkerPool::run_stretch(Worker& me) {
-  std::exception_ptr thrown = run_arrivals(me);
-  const bool has_failed = thrown != nullptr;
+  FailurePtr failure = run_arrivals(me);
+  const bool has_failed = failure != nullptr;
   Operation* const last = engine_.ledger().leave_stretch(*me.stretch, me.place, has_failed);
   me.stretch = nullptr;
   me.is_fed = is_fine() && engine_.ledger().intake().seem_fewer(kFewToCome);
   if (last == nullptr) return nullptr;
   ReadyList ready;
-  engine_.settle_last(*last, std::move(thrown));
+  engine_.settle_last(*last, std::move(failure));
   end(me, *last, ready);
   return ready.empty() ? nullptr : go_on_with(me, ready);
 }

@@ -11,6 +11,9 @@ namespace heddle::base {
 /// Of so many operations a worker measures one, and how long it took for all of them.
 constexpr std::uint32_t kMeasureEvery = 32;
 
+/// Whether operations count as short before any is measured.
+constexpr bool kShortAtFirst = false;
+
 /// Arrivals that are run in a Stretch at least.
 constexpr std::size_t kFewestInStretch = 8;
 

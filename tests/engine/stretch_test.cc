@@ -58,6 +58,30 @@ TEST_CASE("an operation among short ones can wait for one that was pushed after 
   CHECK(value == kRounds * (kMany + 40));
 }
 
+TEST_CASE("short operations wait for a long one that they conflict with") {
+  Engine engine(workers(2));
+  const Var x = engine.new_variable();
+  int value = 0;
+  push_short(engine, x, value);
+  engine.wait_for_all();
+  for (int round = 0; round < kRounds; ++round) {
+    const int before = value;
+    int seen = 0;
+    Gate gate;
+    engine.push(
+        [&] {
+          gate.wait();
+          seen = value;
+        },
+        {x}, {});
+    push_short(engine, x, value, 40);
+    if (round % 5 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    gate.open();
+    engine.wait_for_all();
+    CHECK(seen == before);
+  }
+}
+
 TEST_CASE("what a short operation throws skips what reads its result, and nothing else") {
   for (const int count : {1, 2}) {
     Engine engine(workers(count));

@@ -57,8 +57,8 @@ ExploredProgram recordings_program(std::uint64_t seed) {
 }
 
 ExploredProgram explored_program(std::uint64_t seed) {
-  constexpr std::array kPrograms = {&operations_program, &held_program, &lanes_program,
-                                    &operations_program, &held_program, &recordings_program,
+  constexpr std::array kPrograms = {&operations_program, &held_program,  &lanes_program,
+                                    &operations_program, &short_program, &recordings_program,
                                     &ending_program};
   return kPrograms[seed % kPrograms.size()](seed);
 }
