@@ -19,10 +19,12 @@ bool Intake::keeps_order(int priority) {
   return !has_priorities_;
 }
 
-std::uint64_t Intake::try_leave(Submission& submission, const Route& route) {
+Intake::Left Intake::try_leave(Submission& submission, const Route& route) {
+  const bool has_place = submission.admission == Submission::Admission::kAdmitted;
   const std::lock_guard held(lock());
-  if (is_block_open_ || limit_.stopped() || limit_.has_line() || !limit_.has_room()) return 0;
-  if (!keeps_order(submission.priority)) return 0;
+  if (is_block_open_ || limit_.stopped()) return {};
+  if (!has_place && (limit_.has_line() || !limit_.has_room())) return {.lacks_room = true};
+  if (!keeps_order(submission.priority)) return {};
   Arrival& arrival = arrivals_.next();
   VarState** next = arrival.variables.data();
   const auto copy = [&next, &submission, id = engine_](VarList list) {
@@ -43,9 +45,9 @@ std::uint64_t Intake::try_leave(Submission& submission, const Route& route) {
   arrival.device = submission.options->device;
   arrival.generation = generation_;
   arrival.sequence = give_numbers(1);
-  limit_.take();
+  if (!has_place) limit_.take();
   arrivals_.publish();
-  return arrival.sequence;
+  return {.sequence = arrival.sequence};
 }
 
 }  // namespace heddle::detail

@@ -35,10 +35,13 @@ class Intake {
   base::SeenSpinLock& lock() { return arrivals_.lock(); }
 
   // By any thread that holds no lock.
+  struct Left {
+    std::uint64_t sequence = 0;  ///< 0: it is not left
+    bool lacks_room = false;     ///< the caller must have a place first, and else calls push()
+  };
   /// Ledger::push() for a submission that just runs on a worker and was made outside of operations,
-  /// if that need not wait; else returns 0, with nothing changed, and push() is to be called. Who
-  /// has left one has its pool look for arrivals.
-  std::uint64_t try_leave(Submission& submission, const Route& route);
+  /// or nothing. Who has left one has its pool look for arrivals.
+  Left try_leave(Submission& submission, const Route& route);
   /// False if there is none: see Arrivals::seems_empty().
   bool has_arrivals() const { return !arrivals_.seems_empty(); }
   /// The same, but may miss some.

@@ -70,8 +70,7 @@ class Ledger {
   // In all of these the caller dispatches what `ready` gets, before it blocks.
   /// Gives the submission a place in the program and fills an operation with it. Returns its
   /// sequence number, or 0, with nothing changed, if there is no place among the pending ones and
-  /// the submission is neither forced nor admitted. Throws EngineStopped and
-  /// std::invalid_argument.
+  /// the submission is neither forced nor admitted. Throws EngineStopped, std::invalid_argument.
   std::uint64_t push(Submission& submission, const Route& route, ReadyList& ready);
   /// Throws what push() would throw for the variables of the submission.
   void check(const Submission& submission);
@@ -200,7 +199,6 @@ class Ledger {
   void end_use(Operation& op, ReadyList& ready);
 
   const EngineCore& engine_;
-
   Intake intake_;
 
   alignas(64) base::SpinLock lock_;  ///< guards what follows

@@ -90,30 +90,30 @@ inline Route ThreadedEngine::route(const Submission& submission) {
   return route;
 }
 
-/// True if it just runs on a worker.
+/// True if it just runs on a worker: outside of operations it may be left.
 inline bool ThreadedEngine::may_leave(const Submission& submission, const Route& route) {
   if (route.has_extras || route.queue == nullptr || route.queue->is_stream()) return false;
-  if (submission.kind != Submission::Kind::kRun) return false;
-  return submission.admission == Submission::Admission::kBlock;
+  return submission.kind == Submission::Kind::kRun;
 }
 
 std::uint64_t ThreadedEngine::submit(Submission& submission) {
   using Admission = Submission::Admission;
-  if (submission.admission == Admission::kBlock && OperationScope::current() != nullptr) {
+  const bool inside = OperationScope::current() != nullptr;
+  if (inside && submission.admission == Admission::kBlock) {
     submission.admission = Admission::kForced;
   }
   try {
     const Route where = route(submission);
-    if (may_leave(submission, where)) {
-      const std::uint64_t sequence = ledger_.intake().try_leave(submission, where);
-      if (sequence != 0) {
-        static_cast<WorkerPool*>(where.queue)->expect_arrival();
-        return sequence;
-      }
-    }
+    const bool leaves = !inside && may_leave(submission, where);
     if (tracing()) submission.pushed_at = now_ns();
     for (;;) {
-      {
+      Intake::Left left;
+      if (leaves) left = ledger_.intake().try_leave(submission, where);
+      if (left.sequence != 0) {
+        static_cast<WorkerPool*>(where.queue)->expect_arrival();
+        return left.sequence;
+      }
+      if (!left.lacks_room) {
         Ready ready(*this);
         const std::uint64_t sequence = ledger_.push(submission, where, ready.list);
         if (sequence != 0) return sequence;

@@ -43,10 +43,10 @@ class ThreadedEngine;
 ///    so one sees the other: nothing is left in inbox and queue while a worker sleeps and none
 ///    searches or naps, here or in the PoolGroup. The same goes for pushes to this pool that have
 ///    arrived (see Arrivals), and open_runs_ (see GraphRun).
-///  - Where operations are so small that workers are in each other's way (is_fine_), one that finds
-///    another at work naps before it looks for more. Nobody wakes a sleeping worker as long as one
-///    naps and one is awake: what that one leaves is found at the end of the nap. A worker naps,
-///    too, instead of going to sleep, while a run is kept in order for one (see GraphRun).
+///  - Where workers are in each other's way (see may_nap()) one that finds another at work naps
+///    before it looks for more. Nobody wakes a sleeping worker as long as one naps and one is
+///    awake: what that one leaves is found at the end of the nap, but for arrivals beside a Stretch
+///    that goes on. A worker naps, too, instead of sleeping, while a run is kept in order for one.
 ///  - There are as many seats as workers. Who runs something has one: a worker that is not idle, or
 ///    a guest. A worker that finds none goes to sleep, and nobody wakes one then; a guest that
 ///    gives its seat back wakes one if there is work.

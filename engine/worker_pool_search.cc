@@ -74,8 +74,8 @@ bool WorkerPool::end_measuring(Worker& me, std::int64_t begin) {
   return measured(is_fine_, kFine, kFineTogether);
 }
 
-/// True if one worker is enough for what there is, and another one has taken some since the last
-/// look of this one.
+/// True if one worker is enough for what there is, as operations are tiny, or they are short and
+/// two workers on one CPU; and another one has taken some since the last look of this one.
 bool WorkerPool::may_nap(Worker& me) const {
   if (!are_short_.load() || stopping_.load() || idle_.awake() < 2) return false;
   if (!is_fine_.load() && !shares_cpu(&me, base::current_cpu())) return false;
