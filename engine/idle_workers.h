@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/base/cpus.h"
 #include "engine/base/sync.h"
 #include "engine/worker.h"
 
@@ -30,6 +31,8 @@ class IdleWorkers {
   std::uint32_t count() const { return sleeping() + searching() + napping(); }
   /// Workers that run or look for something.
   std::size_t awake() const { return workers_ - sleeping() - napping(); }
+  /// One was woken and is not here yet.
+  bool has_coming() const { return coming_.load(std::memory_order_relaxed) != 0; }
   /// One searches that is no more on its way here.
   bool has_searcher() const { return searching() > coming_.load(); }
   /// A worker sleeps, none searches, and none that naps will see what those that are awake leave.
@@ -59,12 +62,18 @@ class IdleWorkers {
   /// After that look.
   void lie_down(Worker& worker) {
     worker.is_asleep = true;
+    worker.slept_on = base::current_cpu();
     asleep_.push_back(&worker);
   }
   bool can_claim() const { return !asleep_.empty(); }
-  /// A sleeping worker, that now counts as searching. There is one.
+  /// A sleeping worker, that now counts as searching. There is one. Rather not one that slept on
+  /// the caller's CPU: the system might put it there again, to wait.
   Worker& claim() {
-    Worker& worker = *asleep_.back();
+    const int here = base::current_cpu();
+    const auto elsewhere =
+        std::find_if(asleep_.rbegin(), asleep_.rend(),
+                     [here](const Worker* other) { return other->slept_on != here; });
+    Worker& worker = elsewhere != asleep_.rend() ? **elsewhere : *asleep_.back();
     get_up(worker);
     return worker;
   }

@@ -45,16 +45,16 @@ struct alignas(64) Worker {
   WorkerPool& pool;
   PoolThread* self = nullptr;  ///< while it sleeps guarded by the pool's lock
   bool is_asleep = false;      ///< may be claimed (see IdleWorkers); guarded by that lock
+  int slept_on = -1;           ///< the CPU, as of when it went to sleep; guarded by that lock
   Batch batch;
   Stretch* stretch = nullptr;  ///< that it takes part in, at `place`
   std::size_t place = 0;
-  std::int64_t waits_since = 0;  ///< for pending operations to end, so that a stretch can begin
-  std::uint32_t without_stretch = 0;  ///< looks for arrivals that are not to begin one
-  TakenAlong::Mark taken_at = 0;      ///< of batch or stretch
-  std::uint64_t kept = 0;             ///< operations run ahead of the batch
-  bool is_fed = false;                ///< it found work at its last look, but little
-  std::uint32_t waits = 0;            ///< Ledger::waits() at its last look
-  std::uint32_t ran = 0;              ///< operations, since a nap
+  std::int64_t waits_since = 0;   ///< for pending operations to end, so that a stretch can begin
+  TakenAlong::Mark taken_at = 0;  ///< of batch or stretch
+  std::uint64_t kept = 0;         ///< operations run ahead of the batch
+  bool is_fed = false;            ///< it found work at its last look, but little
+  std::uint32_t waits = 0;        ///< Ledger::waits() at its last look
+  std::uint32_t ran = 0;          ///< operations, since a nap
   std::int64_t measured_at = 0;
   base::Atomic<int> cpu{-1};  ///< that it is on, as of when it found work; -1 while it has none
   /// First operation of the run that it is at, 0: it is at none; and that one's priority.

@@ -319,6 +319,7 @@ ReadyNode* WorkerPool::run_operation(Worker& me, Operation& op) {
   return ready.empty() ? nullptr : go_on_with(me, ready);
 }
 
+/// Dispatches `ready`, but for what the worker runs itself.
 ReadyNode* WorkerPool::go_on_with(Worker& me, ReadyList& ready) {
   Operation* const mine = ready.take_first_of(*this);
   if (mine == nullptr) search_early(me, ready);

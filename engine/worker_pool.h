@@ -129,7 +129,6 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyNode* run_stretch(Worker& me);
   void end_uses(GraphItem& item, std::uint32_t op, GraphRun::Step& step);
   void run_work(StreamItem& item);
-  /// What it runs next of what has become ready, or null; the rest is dispatched.
   ReadyNode* go_on_with(Worker& me, ReadyList& ready);
   ReadyNode* keep_or_queue(Worker& me, ReadyNode& node);
   ReadyNode* queue_and_pop(Worker& me, ReadyNode& node);
@@ -202,6 +201,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   base::Atomic<bool> in_group_{false};
   base::Atomic<bool> is_fine_{false};
   base::Atomic<bool> are_short_{base::kShortAtFirst};  ///< the operations
+  base::Atomic<std::uint32_t> without_stretch_{0};     ///< looks for arrivals
   std::uint32_t guests_ = 0;  ///< that have a seat, or are granted one; guarded by mutex_
   base::Atomic<Asked> asked_{Asked::kNothing};
   base::Atomic<std::uint64_t> takes_{0};  ///< how often somebody found work

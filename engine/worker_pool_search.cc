@@ -35,8 +35,8 @@ constexpr std::int64_t kFineTogether = 64000;
 
 /// The same of operations that are short: so that to find out what waits for what takes as long as
 /// they do.
-constexpr std::int64_t kShort = 4000;
-constexpr std::int64_t kShortTogether = 256000;
+constexpr std::int64_t kShort = 16000;
+constexpr std::int64_t kShortTogether = 1024000;
 
 /// How long a worker naps.
 constexpr std::chrono::microseconds kNap{50};
@@ -103,6 +103,7 @@ void WorkerPool::nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool se
   if (searching) group_.hand_over(*this);
   base::sleep_for(kNap);
   idle_.end_nap();
+  if (!is_fine() && shares_cpu(&me, base::current_cpu())) base::leave_cpu();
   collect_deferred();
   lock.lock();
   if (searching) idle_.begin_search();

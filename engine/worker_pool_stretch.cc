@@ -10,8 +10,8 @@
 namespace heddle::detail {
 namespace {
 
-/// So many looks for arrivals a worker does not take part in a stretch after one in which it had to
-/// wait for others too often.
+/// So many looks for arrivals no worker takes part in a stretch after one in which one had to wait
+/// for others too often: what comes later might not have to wait.
 constexpr std::uint32_t kLooksWhenBlocked = 64;
 
 /// The same after one that others have opened soon.
@@ -21,8 +21,10 @@ constexpr std::uint32_t kLooksWhenOpened = 8;
 constexpr std::size_t kBlockedShare = 4;
 constexpr std::size_t kFewBlocked = 3;
 
-/// How long a worker waits for another one, in ns.
-constexpr std::int64_t kMaxBlocked = 8000;
+/// How long a worker waits for what another one runs to begin the next one, and how long for the
+/// last ones of others, in ns.
+constexpr std::int64_t kMaxBlocked = 12000;
+constexpr std::int64_t kMaxRest = 40000;
 
 /// A worker that finds fewer arrivals than this when it has run some lets others come.
 constexpr std::uint64_t kFewToCome = 16;
@@ -36,17 +38,24 @@ class Patience {
   }
   /// False if it should wait no longer.
   bool waits(bool is_blocked) {
-    if (since_ != 0) return now_ns() - since_ < kMaxBlocked;
-    since_ = now_ns();
-    if (is_blocked) ++blocked_;
-    return !is_blocked_often();
+    if (since_ == 0) {
+      since_ = now_ns();
+      if (is_blocked) ++blocked_;
+      return !is_blocked_often();
+    }
+    const bool is_over = now_ns() - since_ > (is_blocked ? kMaxBlocked : kMaxRest);
+    has_given_up_ = is_over && is_blocked;
+    return !is_over;
   }
   std::size_t claims() const { return claimed_; }
-  bool is_blocked_often() const { return blocked_ > kFewBlocked + claimed_ / kBlockedShare; }
+  bool is_blocked_often() const {
+    return has_given_up_ || blocked_ > kFewBlocked + claimed_ / kBlockedShare;
+  }
 
  private:
   std::size_t claimed_ = 0;
   std::size_t blocked_ = 0;
+  bool has_given_up_ = false;
   std::int64_t since_ = 0;
 };
 
@@ -56,9 +65,9 @@ class Patience {
 bool WorkerPool::may_enter_stretch(Worker& me) {
   if (!are_short_.load(std::memory_order_relaxed) || !engine_.is_only_queue()) return false;
   if (!engine_.just_runs() || !me.batch.empty() || me.stretch != nullptr) return false;
-  if (me.without_stretch == 0) return true;
-  --me.without_stretch;
-  return false;
+  const std::uint32_t looks = without_stretch_.load(std::memory_order_relaxed);
+  if (looks != 0) without_stretch_.store(looks - 1, std::memory_order_relaxed);
+  return looks == 0;
 }
 
 bool WorkerPool::enter_stretch(Worker& me, bool searching) {
@@ -85,7 +94,7 @@ bool WorkerPool::enter_stretch(Worker& me, bool searching) {
   searching ? dispatch_while_searching(ready) : engine_.dispatch(ready);
   if (!entered.is_near || workers_.size() == 1) return false;
   if (me.waits_for_stretch()) return true;
-  me.without_stretch = kLooksWhenBlocked;
+  without_stretch_.store(kLooksWhenBlocked, std::memory_order_relaxed);
   return false;
 }
 
@@ -112,14 +121,18 @@ FailurePtr WorkerPool::run_arrivals(Worker& me) {
     if (begin != 0 && !are_short_.load(std::memory_order_relaxed)) break;
     collect_overdue();
   }
-  if (patience.is_blocked_often()) me.without_stretch = kLooksWhenBlocked;
   const bool was_opened = claim == Stretch::Claim::kLeave && me.place == 0;
-  if (was_opened && patience.claims() < base::kFewestInStretch)
-    me.without_stretch = kLooksWhenOpened;
+  std::uint32_t looks = 0;
+  if (was_opened && patience.claims() < base::kFewestInStretch) looks = kLooksWhenOpened;
+  if (patience.is_blocked_often()) looks = kLooksWhenBlocked;
+  if (looks != 0) without_stretch_.store(looks, std::memory_order_relaxed);
   return nullptr;
 }
 
 ReadyNode* WorkerPool::run_stretch(Worker& me) {
+  // The system may have put it on this CPU, behind this thread; once it runs it goes to another
+  // one.
+  if (idle_.has_coming()) base::yield();
   FailurePtr failure = run_arrivals(me);
   const bool has_failed = failure != nullptr;
   Operation* const last = engine_.ledger().leave_stretch(*me.stretch, me.place, has_failed);

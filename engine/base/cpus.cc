@@ -133,4 +133,14 @@ int usable_cpus() {
 
 int current_cpu() noexcept { return sched_getcpu(); }
 
+void leave_cpu() noexcept {
+  cpu_set_t all;
+  const int here = sched_getcpu();
+  if (here < 0 || sched_getaffinity(0, sizeof all, &all) != 0) return;
+  cpu_set_t others = all;
+  CPU_CLR(static_cast<unsigned>(here), &others);
+  if (CPU_COUNT(&others) == 0) return;
+  if (sched_setaffinity(0, sizeof others, &others) == 0) sched_setaffinity(0, sizeof all, &all);
+}
+
 }  // namespace heddle::base

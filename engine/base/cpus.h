@@ -12,6 +12,10 @@ int usable_cpus();
 /// The CPU that the calling thread runs on, or has a moment ago; -1 if the system does not say.
 int current_cpu() noexcept;
 
+/// Has the calling thread go on on another CPU that it may use, if there is one: where the system
+/// would leave it behind others for long. Its affinity is afterwards what it was.
+void leave_cpu() noexcept;
+
 /// The CPU quota, in CPUs, that cgroups (version 1 or 2) set for this process: the least along the
 /// path to the root; nullopt if there is none. `root` stands for "/".
 std::optional<double> cgroup_cpu_quota(const std::filesystem::path& root);

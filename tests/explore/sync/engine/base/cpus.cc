@@ -13,4 +13,6 @@ int current_cpu() noexcept {
   return scheduler == nullptr ? 0 : static_cast<int>(scheduler->now() / 64 % 2);
 }
 
+void leave_cpu() noexcept {}
+
 }  // namespace heddle::base
