@@ -139,10 +139,9 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyNode* join_first();
   ReadyNode* next(Worker& me);
   void end(Worker& me, Operation& op, ReadyList& ready);
-  /// False if an end that somebody waits for must be taken note of at once.
+  /// True if an end that somebody waits for may be taken note of later.
   bool could_defer(const Worker& me) const;
-  /// True if what this worker has posted, though somebody waits for it, may be taken note of later.
-  bool may_defer(const Worker& me);
+  bool may_defer(const Worker& me);  ///< the same once it is posted
   void collect_deferred();
   void collect_overdue();  ///< if the oldest was deferred long ago
   ReadyNode* from_batch(Worker& me);
@@ -150,6 +149,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool take_from_batch(ReadyNode& node);
   ReadyNode* search(Worker& me);
   ReadyNode* find(Worker& me, bool has_seat);
+  void begin_work(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching);
   void collect_while_searching();
   /// Queues those of `ready` that are for this pool.
   void queue_own(ReadyList& ready);

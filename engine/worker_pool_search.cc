@@ -170,6 +170,19 @@ ReadyNode* WorkerPool::find(Worker& me, bool has_seat) {
   return node != nullptr ? node : steal(me);
 }
 
+/// It has found something: wakes the next one if there is more.
+void WorkerPool::begin_work(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching) {
+  me.waits_since = 0;
+  takes_.store(takes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  me.takes = taken_by_others();
+  me.cpu.store(base::current_cpu(), std::memory_order_relaxed);
+  if (searching) idle_.end_search();
+  Worker* const woken = claim_sleeper();
+  lock.unlock();
+  PoolGroup::wake(woken);
+  if (searching) group_.hand_over(*this);
+}
+
 ReadyNode* WorkerPool::search(Worker& me) {
   PoolThread& self = *me.self;
   bool searching = std::exchange(self.is_searching, false);
@@ -188,15 +201,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
     const bool has_seat = idle_.count() + (searching ? 0 : 1) > guests_;
     ReadyNode* const node = find(me, has_seat);
     if (node != nullptr || stopping_.load()) {
-      me.waits_since = 0;
-      takes_.store(takes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-      me.takes = taken_by_others();
-      me.cpu.store(base::current_cpu(), std::memory_order_relaxed);
-      if (searching) idle_.end_search();
-      Worker* const woken = claim_sleeper();
-      lock.unlock();
-      PoolGroup::wake(woken);
-      if (searching) group_.hand_over(*this);
+      begin_work(me, lock, searching);
       return node;
     }
     if (has_seat && has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);

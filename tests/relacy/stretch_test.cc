@@ -100,7 +100,7 @@ struct Shared : rl::test_suite<Shared, 3> {
       for (std::size_t place = 0; place != Stretch::kPlaces; ++place) {
         if (state->stretch.running_at(place) != i) continue;
         is_running = true;
-        check(&state->stretch.become_operation(place) != nullptr, "no operation");
+        check(&state->stretch.become_operation(place) == &state->operations[place], "whose?");
       }
       if (i >= claimed) {
         check(!is_running, "runs unclaimed");
