@@ -19,11 +19,21 @@ bool Intake::keeps_order(int priority) {
   return !has_priorities_;
 }
 
+void Intake::check(const Submission& submission, VarList list) const {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!is_usable(list[i], engine_)) refuse_variable(list[i], engine_, submission.call());
+  }
+}
+
 Intake::Left Intake::try_leave(Submission& submission, const Route& route) {
   const bool has_place = submission.admission == Submission::Admission::kAdmitted;
   const std::lock_guard held(lock());
   if (is_block_open_ || limit_.stopped()) return {};
-  if (!has_place && (limit_.has_line() || !limit_.has_room())) return {.lacks_room = true};
+  if (!has_place && (limit_.has_line() || !limit_.has_room())) {
+    check(submission, submission.mutates);
+    check(submission, submission.reads);
+    return {.lacks_room = true};
+  }
   if (!keeps_order(submission.priority)) return {};
   Arrival& arrival = arrivals_.next();
   VarState** next = arrival.variables.data();

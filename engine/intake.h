@@ -73,6 +73,9 @@ class Intake {
   const PendingLimit& limit() const { return limit_; }
 
  private:
+  /// Throws std::invalid_argument.
+  void check(const Submission& submission, VarList list) const;
+
   const std::uint64_t engine_;
   Arrivals arrivals_;
   std::uint64_t last_sequence_ = 0;

@@ -80,7 +80,7 @@ StretchPlace Ledger::enter_stretch(const LaneQueue& queue, bool joins, Mailbox& 
   }
   Stretch& stretch = *stretches_.current();
   const std::size_t place = stretch.enter(operations_.next());
-  if (place == Stretch::kPlaces) return {.is_near = true};
+  if (place == Stretch::kPlaces) return {.is_near = true, .is_full = true};
   operations_.take();
   return {&stretch, place};
 }

@@ -41,7 +41,7 @@ template <std::size_t kChunk>
 class BasicStretch : public ReadyNode {
  public:
   static constexpr std::size_t kMost = kChunk;
-  static constexpr std::size_t kPlaces = 8;
+  static constexpr std::size_t kPlaces = 16;
   using Chunk = typename BasicArrivals<kChunk>::Chunk;
 
   enum class Claim : std::uint8_t {
@@ -77,10 +77,10 @@ class BasicStretch : public ReadyNode {
   /// A place for a worker: the first one is for the one that is alone at first. If the stretch is
   /// opened `op` becomes what it runs then. kPlaces if there is none, or nothing to claim.
   std::size_t enter(Operation& op) {
-    const std::lock_guard held(lock_);
     const auto free = std::find_if(seats_.begin(), seats_.end(),
                                    [](const Seat& seat) { return seat.operation == nullptr; });
     if (free == seats_.end()) return kPlaces;
+    const std::lock_guard held(lock_);
     if (free != seats_.begin()) {
       share();
       if (is_open_ || next_ == size()) return kPlaces;

@@ -13,6 +13,7 @@ struct StretchPlace {
   Stretch* stretch = nullptr;  ///< null: it does not
   std::size_t place = 0;
   bool is_near = false;  ///< there might be one soon, when pending operations have ended
+  bool is_full = false;  ///< all places are taken, or nothing is left
 };
 
 /// The stretches of a Ledger, which are used again and again.

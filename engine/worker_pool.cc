@@ -271,9 +271,13 @@ void WorkerPool::collect_deferred() {
   if (deferred_since_.exchange(0) != 0) engine_.collect();
 }
 
-void WorkerPool::collect_overdue() {
+bool WorkerPool::is_overdue() const {
   const std::int64_t deferred_since = deferred_since_.load(std::memory_order_relaxed);
-  if (deferred_since != 0 && now_ns() - deferred_since > kMaxDeferral) collect_deferred();
+  return deferred_since != 0 && now_ns() - deferred_since > kMaxDeferral;
+}
+
+void WorkerPool::collect_overdue() {
+  if (is_overdue()) collect_deferred();
 }
 
 ReadyNode* WorkerPool::next(Worker& me) {

@@ -143,7 +143,8 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool could_defer(const Worker& me) const;
   bool may_defer(const Worker& me);  ///< the same once it is posted
   void collect_deferred();
-  void collect_overdue();  ///< if the oldest was deferred long ago
+  bool is_overdue() const;  ///< the oldest was deferred long ago
+  void collect_overdue();
   ReadyNode* from_batch(Worker& me);
   void return_batch(Worker& me);
   bool take_from_batch(ReadyNode& node);
@@ -151,7 +152,6 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyNode* find(Worker& me, bool has_seat);
   void begin_work(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching);
   void collect_while_searching();
-  /// Queues those of `ready` that are for this pool.
   void queue_own(ReadyList& ready);
   void dispatch_while_searching(ReadyList& ready);
   ReadyNode* steal(const Worker& me);

@@ -120,6 +120,7 @@ void WorkerPool::let_come() const {
   }
 }
 
+/// Queues those of `ready` that are for this pool.
 void WorkerPool::queue_own(ReadyList& ready) {
   Operation* op = ready.take_first_of(*this);
   if (op == nullptr) return;
@@ -274,6 +275,7 @@ bool WorkerPool::try_sleep(Worker& me, std::unique_lock<base::SpinLock>& lock, b
     return false;
   }
   me.is_fed = false;
+  me.waits_since = 0;
   idle_.lie_down(me);
   lock.unlock();
   return true;

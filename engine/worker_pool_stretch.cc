@@ -1,6 +1,5 @@
 // How workers run short operations in the order in which they have arrived.
 
-#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -94,7 +93,7 @@ bool WorkerPool::enter_stretch(Worker& me, bool searching) {
   searching ? dispatch_while_searching(ready) : engine_.dispatch(ready);
   if (!entered.is_near || workers_.size() == 1) return false;
   if (me.waits_for_stretch()) return true;
-  without_stretch_.store(kLooksWhenBlocked, std::memory_order_relaxed);
+  if (!entered.is_full) without_stretch_.store(kLooksWhenBlocked, std::memory_order_relaxed);
   return false;
 }
 
@@ -103,8 +102,8 @@ bool WorkerPool::enter_stretch(Worker& me, bool searching) {
 FailurePtr WorkerPool::run_arrivals(Worker& me) {
   const Ledger& ledger = engine_.ledger();
   Patience patience;
-  auto claim = Stretch::Claim::kLeave;
-  while (taken_.is_current(me.taken_at) && engine_.just_runs()) {
+  auto claim = Stretch::Claim::kEnd;
+  while (taken_.is_current(me.taken_at) && engine_.just_runs() && !is_overdue()) {
     Arrival* arrival = nullptr;
     claim = me.stretch->claim(me.place, ledger.first_uncovered(), arrival);
     if (claim == Stretch::Claim::kBlocked || claim == Stretch::Claim::kRest) {
@@ -119,7 +118,6 @@ FailurePtr WorkerPool::run_arrivals(Worker& me) {
     if (begin != 0) end_measuring(me, begin);
     if (failure != nullptr) return failure;
     if (begin != 0 && !are_short_.load(std::memory_order_relaxed)) break;
-    collect_overdue();
   }
   const bool was_opened = claim == Stretch::Claim::kLeave && me.place == 0;
   std::uint32_t looks = 0;
@@ -133,6 +131,7 @@ ReadyNode* WorkerPool::run_stretch(Worker& me) {
   // The system may have put it on this CPU, behind this thread; once it runs it goes to another
   // one.
   if (idle_.has_coming()) base::yield();
+  collect_overdue();  // which may run something, and so not beside what this thread has begun
   FailurePtr failure = run_arrivals(me);
   const bool has_failed = failure != nullptr;
   Operation* const last = engine_.ledger().leave_stretch(*me.stretch, me.place, has_failed);

@@ -13,7 +13,8 @@ int usable_cpus();
 int current_cpu() noexcept;
 
 /// Has the calling thread go on on another CPU that it may use, if there is one: where the system
-/// would leave it behind others for long. Its affinity is afterwards what it was.
+/// would leave it behind others for long. Its affinity is then what it was, of the CPUs that could
+/// be used just now.
 void leave_cpu() noexcept;
 
 /// The CPU quota, in CPUs, that cgroups (version 1 or 2) set for this process: the least along the

@@ -27,6 +27,16 @@ using Catch::Matchers::StartsWith;
 using support::Counter;
 using support::Gate;
 
+TEST_CASE("a push that names no variable is refused at once also by a full engine") {
+  Engine engine({.cpu_workers = 1, .max_pending = 1});
+  Gate gate;
+  engine.push([&gate] { gate.wait(); }, {}, {});
+  CHECK_THROWS_WITH(engine.push([] {}, {}, {Var()}), Contains("empty variable"));
+  CHECK_THROWS_WITH(engine.push([] {}, {Var()}, {}), Contains("empty variable"));
+  gate.open();
+  engine.wait_for_all();
+}
+
 TEST_CASE("an engine with an option out of range is refused with its name, value and range") {
   HEDDLE_FOR_EACH(configuration, every_engine);
   struct Case {
