@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -148,34 +149,34 @@ TEST_CASE("pushers that wait for room get what short operations have given back"
 }
 
 TEST_CASE("a shutdown counts the short operations that have ended beside one that has not") {
-  for (int round = 0; round < 10; ++round) {
+  struct Shared {  // lives as long as the operations, which the engine does not wait for
+    Gate started;
     Gate gate;
-    {
-      Engine engine(workers(1));
-      const Var x = engine.new_variable();
-      Gate started;
-      int value = 0;
-      push_short(engine, x, value);
-      engine.wait_for_all();
-      push_short(engine, x, value, 30);
-      engine.push(
-          [&] {
-            started.open();
-            gate.wait();
-          },
-          {}, {});
-      for (int i = 0; i < 30; ++i) engine.push([&value] { ++value; }, {}, {x});
-      started.wait();
-      std::thread opener([&gate] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(30));
-        gate.open();
-      });
-      const ShutdownReport report =
-          engine.shutdown(ShutdownMode::kCancel, std::chrono::milliseconds(5));
-      CHECK(report.completed == static_cast<std::uint64_t>(kMany) + 30);
-      CHECK(report.abandoned + report.cancelled == 31);
-      opener.join();
-    }
+    int value = 0;
+  };
+  for (int round = 0; round < 10; ++round) {
+    const auto shared = std::make_shared<Shared>();
+    Engine engine(workers(1));
+    const Var x = engine.new_variable();
+    const auto push_some = [&](int count) {
+      for (int i = 0; i < count; ++i) engine.push([shared] { ++shared->value; }, {}, {x});
+    };
+    push_some(kMany);
+    engine.wait_for_all();
+    push_some(30);
+    engine.push(
+        [shared] {
+          shared->started.open();
+          shared->gate.wait();
+        },
+        {}, {});
+    push_some(30);
+    shared->started.wait();
+    const ShutdownReport report =
+        engine.shutdown(ShutdownMode::kCancel, std::chrono::milliseconds(5));
+    CHECK(report.completed == static_cast<std::uint64_t>(kMany) + 30);
+    CHECK(report.abandoned + report.cancelled == 31);
+    shared->gate.open();
   }
 }
 
