@@ -21,7 +21,7 @@ bool Intake::keeps_order(int priority) {
 
 void Intake::check(const Submission& submission, VarList list) const {
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (!is_usable(list[i], engine_)) refuse_variable(list[i], engine_, submission.call());
+    check_usable(list[i], engine_, submission.call());
   }
 }
 

@@ -85,7 +85,7 @@ class BasicStretch : public ReadyNode {
       share();
       if (is_open_ || next_ == size()) return kPlaces;
       for (std::size_t i = next_; i != size(); ++i) {
-        base::prefetch_to_read(reinterpret_cast<const char*>(&arrivals_[i]) + 64);
+        base::prefetch_to_read(&arrivals_[i].variables);
       }
     }
     *free = {&op, false};
@@ -184,9 +184,9 @@ class BasicStretch : public ReadyNode {
 
   std::array<Seat, kPlaces> seats_;  ///< guarded by the ledger's lock
 
-  // One line, that goes from worker to worker.
-  alignas(
-      64) base::SpinLock lock_;  ///< guards what follows, until it is open; then the ledger's does
+  /// Guards what follows, until it is open; then the ledger's does. One line, that goes from worker
+  /// to worker.
+  alignas(64) base::SpinLock lock_;
   bool is_shared_ = false;
   bool is_open_ = false;
   std::uint8_t places_ = 0;                      ///< those after them have never been taken
