@@ -1,4 +1,3 @@
-#define CATCH_CONFIG_EXTERNAL_INTERFACES
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -1,4 +1,3 @@
-#define CATCH_CONFIG_EXTERNAL_INTERFACES
 #include <cstdio>
 #include <cstdlib>
 
