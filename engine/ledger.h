@@ -94,9 +94,9 @@ class Ledger {
   /// run of that is in their queues before anything that was pushed later. `own` is of who calls.
   std::size_t take_in(ReadyList& ready, std::size_t most = kAll, Mailbox* own = nullptr,
                       bool hands_on = true);
-  /// The worker of `queue` with the mailbox `own` takes part in the stretch, if it `joins` others,
+  /// The worker of `queues` with the mailbox `own` takes part in the stretch, if it `joins` others,
   /// or begins one, unless something is to be run first.
-  StretchPlace enter_stretch(const LaneQueue& queue, bool joins, Mailbox& own, ReadyList& ready);
+  StretchPlace enter_stretch(Queues queues, bool joins, Mailbox& own, ReadyList& ready);
   /// Its last one `has_failed`, or others have opened the stretch: then returns that as an
   /// operation, which the worker ends; else null.
   Operation* leave_stretch(Stretch& stretch, std::size_t place, bool has_failed);
@@ -191,7 +191,7 @@ class Ledger {
   void collect_locked(ReadyList& ready);
   std::size_t take_in_locked(ReadyList& ready, std::size_t most = kAll);
   void take_in_all(ReadyList& ready);  ///< what has arrived before the call; may throw
-  StretchPlace begin_stretch(const LaneQueue& queue);
+  StretchPlace begin_stretch(Queues queues);
   void open_stretch();
   void place_running(Operation& op, const Arrival& arrival);
   void end_posted(Operation& op, ReadyList& ready);

@@ -25,9 +25,13 @@ void fetch_variables(const Arrival& arrival) {
   }
 }
 
-/// How many of `arrivals` are for `queue`, and name only variables of which nothing is pending and
+bool contains(Queues queues, const LaneQueue* queue) {
+  return std::find(queues.begin(), queues.end(), queue) != queues.end();
+}
+
+/// How many of `arrivals` are for `queues`, and name only variables of which nothing is pending and
 /// that carry no poison.
-std::size_t count_free(std::span<const Arrival> arrivals, const LaneQueue& queue) {
+std::size_t count_free(std::span<const Arrival> arrivals, Queues queues) {
   std::size_t count = 0;
   for (; count != arrivals.size(); ++count) {
     if (count + kArrivalsAhead < arrivals.size()) {
@@ -37,7 +41,7 @@ std::size_t count_free(std::span<const Arrival> arrivals, const LaneQueue& queue
       fetch_variables(arrivals[count + kVariablesAhead]);
     }
     const Arrival& arrival = arrivals[count];
-    if (arrival.queue != &queue || !Tracker::is_free(arrival)) break;
+    if (!contains(queues, arrival.queue) || !Tracker::is_free(arrival)) break;
   }
   return count;
 }
@@ -66,16 +70,15 @@ std::span<const Running> what_runs(const Stretch& stretch,
 
 }  // namespace
 
-StretchPlace Ledger::enter_stretch(const LaneQueue& queue, bool joins, Mailbox& own,
-                                   ReadyList& ready) {
+StretchPlace Ledger::enter_stretch(Queues queues, bool joins, Mailbox& own, ReadyList& ready) {
   const Turn turn(*this);
   own.take_own([&](Operation& op) { end_posted(op, ready); });
   collect_locked(ready);
   if (!ready.empty() || !operations_.try_reserve(1)) return {};  // what is ready comes first
   if (stretches_.current() == nullptr) {
-    const StretchPlace begun = begin_stretch(queue);
+    const StretchPlace begun = begin_stretch(queues);
     if (begun.stretch == nullptr) return begun;
-  } else if (!joins || stretches_.current()->last().queue != &queue) {
+  } else if (!joins || stretches_.current()->queue() != queues.front()) {
     return {};
   }
   Stretch& stretch = *stretches_.current();
@@ -85,19 +88,19 @@ StretchPlace Ledger::enter_stretch(const LaneQueue& queue, bool joins, Mailbox& 
   return {&stretch, place};
 }
 
-StretchPlace Ledger::begin_stretch(const LaneQueue& queue) {
+StretchPlace Ledger::begin_stretch(Queues queues) {
   Arrivals& arrivals = intake_.arrivals();
   if (arrivals.size() < base::kFewestInStretch) return {};
   const std::span<Arrival> next = arrivals.in_a_row();
   // Of what must wait until all before it is reported a stretch would have one.
   if (is_uncovered(next.front().generation)) return {};
-  const std::size_t count = count_free(next, queue);
+  const std::size_t count = count_free(next, queues);
   if (count < base::kFewestInStretch && count != next.size()) {
-    return {.is_near = next[count].queue == &queue && Tracker::has_pending(next[count])};
+    return {.is_near = contains(queues, next[count].queue) && Tracker::has_pending(next[count])};
   }
   Stretch* const stretch = stretches_.take();
   if (stretch == nullptr) return {};
-  stretch->begin(next.first(count), arrivals.hold());
+  stretch->begin(next.first(count), arrivals.hold(), queues.size() == 1 ? queues.front() : nullptr);
   stretches_.set_current(stretch);
   return {.stretch = stretch};
 }

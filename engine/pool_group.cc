@@ -37,7 +37,7 @@ void PoolGroup::add(WorkerPool& pool, int spinning) {
   if (n != 0 && pool.float_control() != this->pool(0).float_control()) return;
   spinning_.fetch_add(static_cast<std::size_t>(spinning));
   pools_.at(n).store(&pool);
-  pool.join_group();
+  pool.join_group(n);
   count_.store(n + 1);
 }
 
@@ -68,11 +68,12 @@ std::uint64_t PoolGroup::takes() const {
   return takes;
 }
 
-bool PoolGroup::is_looked_after(const WorkerPool& pool) const {
-  if (watching_.load() != 0 && awake() != 0) return true;
+bool PoolGroup::is_looked_after(const WorkerPool& pool, bool may_come) const {
+  if (has_tour() || (watching_.load() != 0 && awake() != 0)) return true;
   for (std::size_t i = 0; i != count(); ++i) {
     WorkerPool& other = this->pool(i);
-    if (&other != &pool && other.idle().has_searcher()) return true;
+    if (&other == &pool) continue;
+    if (may_come ? other.idle().searching() != 0 : other.idle().has_searcher()) return true;
   }
   return false;
 }
@@ -87,6 +88,16 @@ bool PoolGroup::lacks_worker(const WorkerPool& but) const {
   for (std::size_t i = 0; i != count(); ++i) {
     WorkerPool& other = pool(i);
     if (&other != &but && should_stand_in(other)) return true;
+  }
+  return false;
+}
+
+bool PoolGroup::has_queued(const WorkerPool& but) const {
+  if (!is_fine_.load()) return false;
+  for (std::size_t i = 0; i != count(); ++i) {
+    WorkerPool& other = pool(i);
+    if (&other == &but) continue;
+    if (other.idle().lack_searcher() && other.seems_to_have_work()) return true;
   }
   return false;
 }
@@ -109,17 +120,59 @@ Worker* PoolGroup::claim() const {
 }
 
 bool PoolGroup::watch(PoolThread& self) {
-  if (self.woken.load() != 0 || !may_watch() || takes() == self.watched) return false;
+  if (self.woken.load() != PoolThread::kNot) return false;
+  if (!has_tour() && (!may_watch() || takes() == self.watched)) return false;
   std::uint32_t nobody = 0;
   if (!watching_.compare_exchange_strong(nobody, 1)) return false;
-  do {
+  for (bool goes_on = true; goes_on;) {
     for (std::size_t i = 0; i != count(); ++i) taken_.at(i) = pool(i).takes();
+    PoolThread* const on_tour = touring_.load();
+    const Tour::Look look = on_tour != nullptr ? on_tour->tour.look() : Tour::Look{};
     base::sleep_for(kNap);
     // Its own worker may have been claimed since it lay down: then nobody else is woken for that.
-  } while (self.woken.load() == 0 && may_watch() && goes_on());
+    if (self.woken.load() != PoolThread::kNot || displace_if_stuck(on_tour, look)) break;
+    goes_on = has_tour() || (may_watch() && this->goes_on());
+  }
   self.watched = takes();
   watching_.store(0);
+  have_watched();  // a tour that has begun before that, and counts on it
   return true;
+}
+
+void PoolGroup::have_watched() const {
+  if (PoolThread* const on_tour = touring_.load()) on_tour->tour.have_watched();
+}
+
+/// True if the thread was displaced: then the caller searches.
+bool PoolGroup::displace_if_stuck(PoolThread* on_tour, const Tour::Look& last) {
+  if (on_tour == nullptr || last.round == 0 || touring_.load() != on_tour) return false;
+  if (on_tour->tour.look() != last) return false;
+  if (!on_tour->tour.displace(pool(0), last.round)) return false;
+  touring_.store(nullptr);
+  return true;
+}
+
+bool PoolGroup::begin_tour(Worker& me) {
+  PoolThread& self = *me.self;
+  PoolThread* nobody = nullptr;
+  if (!touring_.compare_exchange_strong(nobody, &self)) return false;
+  self.tour.begin(me);
+  return true;
+}
+
+bool PoolGroup::gather(PoolThread& on_tour) const {
+  std::array<WorkerPool*, kMaxPools> pools{};
+  const std::size_t n = count();
+  for (std::size_t i = 0; i != n; ++i) pools.at(i) = &pool(i);
+  on_tour.tour.gather({pools.data(), n});
+  if (on_tour.tour.is_alone()) return false;
+  if (watching_.load() == 0) have_watched();
+  return true;
+}
+
+void PoolGroup::end_tour(PoolThread& self) {
+  self.tour.end();
+  touring_.store(nullptr);
 }
 
 /// True if something was taken during the nap, and from every pool that lacks a worker.
@@ -134,12 +187,12 @@ bool PoolGroup::goes_on() const {
 }
 
 void PoolGroup::sleep(Worker& me, PoolThread& self) {
-  if (me.pool.may_stand_in()) {
-    if (stand_in(me, self)) return;
-    if (watch(self) && get_up(self)) return;
-  }
-  while (self.woken.load() == 0) self.woken.wait(0);
-  self.woken.store(0);
+  if (me.pool.may_stand_in() && stand_in(me, self)) return;
+  do {
+    const bool may_watch = self.worker.load()->pool.may_stand_in();
+    if (may_watch && watch(self) && get_up(self)) return;
+    while (self.woken.load() == PoolThread::kNot) self.woken.wait(PoolThread::kNot);
+  } while (self.woken.exchange(PoolThread::kNot) == PoolThread::kToWatch);
   self.is_searching = true;
   self.worker.load()->pool.idle().arrive();
 }

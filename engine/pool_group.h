@@ -33,6 +33,8 @@ class WorkerPool;
 ///    All of this is sequentially consistent, so one sees the other.
 ///  - One watches at most, and only where operations are small: others need not wait for long until
 ///    one that is awake comes to their pool. If they do, or if nothing goes on, the watching ends.
+///  - One is on Tour at most, and takes what arrives for all pools. It is on tour before it looks
+///    whether one watches; who stops watching looks for it afterwards, and has another one watch.
 class PoolGroup {
  public:
   /// Starts the thread of a pool's worker. Throws std::system_error and std::bad_alloc.
@@ -47,8 +49,10 @@ class PoolGroup {
 
   bool has_others() const { return count() > 1; }
   bool may_spin() const { return awake() <= spinning_.load(); }
-  /// True if who puts work into `pool` may leave it to a thread of another one.
-  bool is_looked_after(const WorkerPool& pool) const;
+  /// True if who puts work into `pool` may leave it to a thread of another one, which is there or,
+  /// if it `may_come`, on its way.
+  bool is_looked_after(const WorkerPool& pool, bool may_come = false) const;
+  bool is_fine() const { return is_fine_.load(); }
   /// Another pool lacks a worker that the calling thread should be.
   bool lacks_worker(const WorkerPool& but) const;
   /// By a worker of `pool` that stops searching: wakes those that are lacking elsewhere.
@@ -58,12 +62,21 @@ class PoolGroup {
   void sleep(Worker& me, PoolThread& self);
   /// Wakes the thread of a worker that was claimed for that; or null.
   static void wake(Worker* claimed);
+  /// The thread of `me`, which counts as searching, goes on tour; false if another one is.
+  bool begin_tour(Worker& me);
+  /// Takes the seats that there are now. False if nobody would watch the thread on tour.
+  bool gather(PoolThread& on_tour) const;
+  void end_tour(PoolThread& self);
+  /// Where operations are small: another pool has some ready, and nobody for them.
+  bool has_queued(const WorkerPool& but) const;
+  bool has_tour() const { return touring_.load() != nullptr; }
+  bool is_on_tour(const PoolThread& thread) const { return touring_.load() == &thread; }
   void set_fine(bool is_fine) {
     if (is_fine_.load(std::memory_order_relaxed) != is_fine) is_fine_.store(is_fine);
   }
 
  private:
-  static constexpr std::size_t kMaxPools = 5;
+  static constexpr std::size_t kMaxPools = Tour::kMaxPools;
 
   std::size_t count() const { return count_.load(); }
   WorkerPool& pool(std::size_t i) const { return *pools_.at(i).load(std::memory_order_relaxed); }
@@ -78,12 +91,16 @@ class PoolGroup {
   bool watch(PoolThread& self);
   bool may_watch() const { return is_fine_.load() && awake() != 0; }
   bool goes_on() const;
+  /// Somebody has to watch a thread on tour.
+  void have_watched() const;
+  bool displace_if_stuck(PoolThread* on_tour, const Tour::Look& last);
 
   std::array<base::Atomic<WorkerPool*>, kMaxPools> pools_{};
   base::Atomic<std::size_t> count_{0};
   base::Atomic<std::size_t> spinning_{0};
   std::vector<std::unique_ptr<PoolThread>> threads_;
 
+  base::Atomic<PoolThread*> touring_{nullptr};
   alignas(64) base::Atomic<std::uint32_t> watching_{0};
   base::Atomic<bool> is_fine_{false};             ///< the operations that were measured last
   std::array<std::uint64_t, kMaxPools> taken_{};  ///< WorkerPool::takes(); of who watches

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "engine/base/sync.h"
+#include "engine/tour.h"
 
 namespace heddle::detail {
 
@@ -18,15 +19,24 @@ struct Worker;
 struct PoolThread {
   explicit PoolThread(Worker& first) : worker(&first) {}
 
+  /// What it was woken for.
+  enum Woken : std::uint32_t { kNot, kToWork, kToWatch };
+
   void wake() {
-    woken.store(1);
+    woken.store(kToWork);
     woken.notify_one();
+  }
+  void ask_to_watch() {
+    std::uint32_t not_yet = kNot;
+    if (woken.compare_exchange_strong(not_yet, kToWatch)) woken.notify_one();
   }
 
   base::Atomic<Worker*> worker;
-  base::Atomic<std::uint32_t> woken{0};  ///< its worker was claimed for it, or all is at an end
+  /// To work: its worker was claimed for it, or all is at an end.
+  base::Atomic<std::uint32_t> woken{kNot};
   bool is_searching = false;  ///< its worker counts as searching, though it has not begun to
   std::uint64_t watched = 0;  ///< PoolGroup::takes() when it watched last
+  Tour tour;
   base::Thread thread;
 };
 

@@ -59,9 +59,10 @@ class BasicStretch : public ReadyNode {
   BasicStretch& operator=(const BasicStretch&) = delete;
 
   // With the ledger's lock.
-  /// Of `arrivals`, which lie in `chunk`.
-  void begin(std::span<Arrival> arrivals, Chunk& chunk) {
+  /// Of `arrivals`, which lie in `chunk`; all of that queue, or if null of several.
+  void begin(std::span<Arrival> arrivals, Chunk& chunk, const LaneQueue* queue) {
     arrivals_ = arrivals;
+    queue_ = queue;
     chunk_ = &chunk;
     alone_next_ = 0;
     next_ = 0;
@@ -72,6 +73,7 @@ class BasicStretch : public ReadyNode {
     claimed_.store(0, std::memory_order_relaxed);
   }
   Chunk& chunk() const { return *chunk_; }
+  const LaneQueue* queue() const { return queue_; }
   const Arrival& last() const { return arrivals_.back(); }
   std::size_t size() const { return arrivals_.size(); }
   /// A place for a worker: the first one is for the one that is alone at first. If the stretch is
@@ -125,6 +127,10 @@ class BasicStretch : public ReadyNode {
     return {seat.operation, seat.is_operation, is_last};
   }
 
+  /// The queue of the next one, for the worker that has begun it; null if it has claimed all.
+  LaneQueue* next_queue() const {
+    return alone_next_ != size() ? arrivals_[alone_next_].queue : nullptr;
+  }
   /// The next one, for the worker with `place`, which has run what it has claimed before.
   Claim claim(std::size_t place, std::uint64_t first_uncovered, Arrival*& arrival) {
     if (place != 0 || !is_alone_) return claim_shared(place, first_uncovered, arrival);
@@ -182,7 +188,9 @@ class BasicStretch : public ReadyNode {
   bool is_alone_ = true;  ///< as far as it knows
   base::Atomic<std::uint32_t> claimed_{0};
 
-  std::array<Seat, kPlaces> seats_;  ///< guarded by the ledger's lock
+  // Guarded by the ledger's lock.
+  std::array<Seat, kPlaces> seats_;
+  const LaneQueue* queue_ = nullptr;  ///< of all arrivals, if there is one
 
   /// Guards what follows, until it is open; then the ledger's does. One line, that goes from worker
   /// to worker.

@@ -2,11 +2,15 @@
 
 #include <memory>
 #include <new>
+#include <span>
 #include <vector>
 
 #include "engine/stretch.h"
 
 namespace heddle::detail {
+
+/// Those whose arrivals a worker may run.
+using Queues = std::span<const LaneQueue* const>;
 
 /// Where a worker takes part.
 struct StretchPlace {

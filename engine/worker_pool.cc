@@ -68,25 +68,39 @@ void WorkerPool::empty_inbox() {
   inbox_.take_all([this](ReadyNode& node) { queue_.push(node); });
 }
 
+void WorkerPool::join_group(std::size_t number) {
+  number_ = number;
+  in_group_.store(true);
+}
+
 bool WorkerPool::lacks_searcher() const {
   return idle_.lack_searcher() && !(may_stand_in() && group_.is_looked_after(*this));
 }
 
 bool WorkerPool::lacks_worker() const {
   if (!idle_.lack_searcher()) return false;
-  return !inbox_.empty() || has_queue_.load() || !open_runs_.empty() ||
-         engine_.ledger().intake().has_arrivals();
+  if (!inbox_.empty() || has_queue_.load() || !open_runs_.empty()) return true;
+  return takes_arrivals() && engine_.ledger().intake().has_arrivals();
+}
+
+bool WorkerPool::takes_arrivals() const {
+  if (!in_group_.load()) return true;
+  return !group_.has_tour() && (engine_.ledger().intake().seem_fewer(base::kFewestInStretch) ||
+                                !group_.has_queued(*this));
 }
 
 bool WorkerPool::has_work() const {
   return !inbox_.empty() || has_queue_.load() || open_runs_.has_ready() ||
-         engine_.ledger().intake().has_arrivals();
+         (takes_arrivals() && engine_.ledger().intake().has_arrivals());
 }
 
 /// Of several lanes whose operations wait for each other the others mostly sleep: none is woken for
 /// what is not ready.
 void WorkerPool::expect_arrival() {
   if (idle_.sleeping() == 0 || !lacks_searcher()) return;
+  // Small operations of several lanes had better be run by the thread that is on its way.
+  const bool may_come = group_.is_fine();
+  if (may_come && may_stand_in() && group_.is_looked_after(*this, may_come)) return;
   if (!engine_.is_only_queue()) {
     engine_.take_in();
     if (!engine_.ledger().intake().seems_to_have_arrivals()) return;  // else it lacks memory
@@ -167,14 +181,14 @@ ReadyNode* WorkerPool::from_batch(Worker& me) {
 }
 
 /// Until the batch is known whatever comes may have to go first.
-void WorkerPool::begin_taking(Worker& me) {
-  me.taken_at = taken_.begin();
+void WorkerPool::begin_taking(TakenAlong::Mark& mark) {
+  mark = taken_.begin();
   empty_inbox();
 }
 
 ReadyNode* WorkerPool::take(Worker& me) {
   const bool exact = workers_.size() == 1;
-  begin_taking(me);
+  begin_taking(me.taken_at);
   const std::uint32_t waits = engine_.ledger().waits();
   const bool has_waited = std::exchange(me.waits, waits) != waits;
   me.is_fed = !has_waited && queue_.size() < kEnough && !queue_.empty();
@@ -193,20 +207,20 @@ ReadyNode* WorkerPool::take(Worker& me) {
     base::prefetch_lines(place.node, Operation::kFirstLine, Operation::kTaskLine);
     me.batch.add(place);
   }
-  tell_taken(me, me.batch.last().priority, me.batch.last().sequence);
+  tell_taken(me.taken_at, me.batch.last().priority, me.batch.last().sequence);
   return first.node;
 }
 
-void WorkerPool::tell_taken(Worker& me, int priority, std::uint64_t sequence) {
-  if (taken_.tell(priority, sequence) && !inbox_.empty()) --me.taken_at;  // not current any more
+void WorkerPool::tell_taken(TakenAlong::Mark& mark, int priority, std::uint64_t sequence) {
+  if (taken_.tell(priority, sequence) && !inbox_.empty()) --mark;  // not current any more
 }
 
 /// Where operations are small, takes along all of `ready`, if it stands in the order in which they
 /// would leave the queue, but for what must be left so that others see that there is something: of
 /// what is taken along they take the last. With the lock.
 void WorkerPool::take_along(Worker& me, ReadyList& ready) {
-  if (!is_fine_.load(std::memory_order_relaxed) || !me.batch.empty()) return;
-  begin_taking(me);
+  if (!is_fine() || !me.batch.empty()) return;
+  begin_taking(me.taken_at);
   std::size_t count = 0;
   const Operation* before = nullptr;
   const bool stays_in_order = ready.all([&](const Operation& op) {
@@ -224,7 +238,7 @@ void WorkerPool::take_along(Worker& me, ReadyList& ready) {
   for (count -= workers_.size() - 1; count != 0; --count) {
     me.batch.add(queue_.pass(*ready.pop()));
   }
-  tell_taken(me, me.batch.last().priority, me.batch.last().sequence);
+  tell_taken(me.taken_at, me.batch.last().priority, me.batch.last().sequence);
 }
 
 ReadyNode* WorkerPool::steal(const Worker& me) {
@@ -282,12 +296,17 @@ void WorkerPool::collect_overdue() {
 
 ReadyNode* WorkerPool::next(Worker& me) {
   if (ReadyNode* const node = from_batch(me)) return node;
-  if (me.is_fed && spins_) let_come();
+  if (me.is_fed && spins_ && engine_.is_only_queue()) let_come();
   return search(me);
 }
 
 bool WorkerPool::work(Worker& me) {
-  while (ReadyNode* const node = next(me)) run(me, *node);
+  const PoolThread& self = *me.self;
+  while (self.worker.load() == &me) {
+    ReadyNode* const node = next(me);
+    if (node == nullptr) break;
+    run(me, *node);
+  }
   return !stopping_.load();
 }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "engine/base/float_control.h"
-#include "engine/base/grain.h"
 #include "engine/base/openmp.h"
 #include "engine/base/spin_lock.h"
 #include "engine/base/sync.h"
@@ -16,6 +15,7 @@
 #include "engine/idle_workers.h"
 #include "engine/inbox.h"
 #include "engine/lane_queue.h"
+#include "engine/measured_grain.h"
 #include "engine/open_runs.h"
 #include "engine/pool_group.h"
 #include "engine/ready_queue.h"
@@ -28,10 +28,9 @@ class ThreadedEngine;
 
 /// Workers of the CPU that run the operations of one lane, and the work of simulated devices.
 ///
-/// Others leave ready operations in an inbox, which costs them one atomic operation, and the
-/// workers sort it into the queue; who finds the inbox full does it for them. When that is empty a
-/// worker takes in what has been pushed meanwhile (see Intake). One that finds many takes some of
-/// them along, and runs the first that it makes ready itself, without a look into the queue.
+/// Others leave ready operations in an inbox, with one atomic operation; workers sort it into the
+/// queue, or who finds it full. When that is empty a worker takes in what has been pushed meanwhile
+/// (see Intake). It takes some along if there are many, and runs the first that it makes ready.
 ///
 /// Thread safety: every member may be called from any thread, stop() once.
 ///
@@ -42,7 +41,7 @@ class ThreadedEngine;
 ///    searching, before it looks into the inbox for the last time (all sequentially consistent),
 ///    so one sees the other: nothing is left in inbox and queue while a worker sleeps and none
 ///    searches or naps, here or in the PoolGroup. The same goes for pushes to this pool that have
-///    arrived (see Arrivals), and open_runs_ (see GraphRun).
+///    arrived (see Arrivals), unless a thread is on Tour, and open_runs_ (see GraphRun).
 ///  - Where workers are in each other's way (see may_nap()) one that finds another at work naps
 ///    before it looks for more. Nobody wakes a sleeping worker as long as one naps and one is
 ///    awake: what that one leaves is found at the end of the nap, but for arrivals beside a Stretch
@@ -109,18 +108,20 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool work(Worker& me);
   /// Threads come to an end when they are woken. The queue must be empty and stay so.
   void stop() { stopping_.store(true); }
-  void join_group() { in_group_.store(true); }
+  void join_group(std::size_t number);
   bool may_stand_in() const { return in_group_.load() && group_.has_others(); }
   unsigned float_control() const { return float_control_; }
   base::SpinLock& mutex() { return mutex_; }
   IdleWorkers& idle() { return idle_; }  ///< guarded by it
-  bool is_fine() const { return is_fine_.load(); }
+  bool is_fine() const { return grain_.are_fine(); }
   std::uint64_t takes() const { return takes_.load(std::memory_order_relaxed); }
   /// True if there seems to be work, a worker sleeps, and none searches.
   bool lacks_worker() const;
   Worker* claim();  ///< the sleeping one that it lacks, for the calling thread; or null
 
  private:
+  friend class Tour;  // which takes and leaves seats
+
   enum class Asked : std::uint8_t { kNothing, kSeat, kGranted };  ///< for, by a guest
   void run(Worker& me, ReadyNode& node);
   // These return what runs next, or null.
@@ -132,11 +133,9 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyNode* go_on_with(Worker& me, ReadyList& ready);
   ReadyNode* keep_or_queue(Worker& me, ReadyNode& node);
   ReadyNode* queue_and_pop(Worker& me, ReadyNode& node);
-  /// Leaves the seat of this worker to a guest who asks for it, if another one is on the same CPU.
-  void grant_seat(const Worker& me);
+  void grant_seat(const Worker& me);  ///< to a guest that asks, if two workers share a CPU
   bool shares_cpu(const Worker* me, int cpu) const;
-  /// An operation of an open run that goes before what is in the queue, or null.
-  ReadyNode* join_first();
+  ReadyNode* join_first();  ///< of an open run, if that goes before the queue; or null
   ReadyNode* next(Worker& me);
   void end(Worker& me, Operation& op, ReadyList& ready);
   /// True if an end that somebody waits for may be taken note of later.
@@ -157,13 +156,16 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyNode* steal(const Worker& me);
   ReadyNode* take(Worker& me);
   void take_along(Worker& me, ReadyList& ready);
-  void begin_taking(Worker& me);
-  void tell_taken(Worker& me, int priority, std::uint64_t sequence);
+  void begin_taking(TakenAlong::Mark& mark);
+  void tell_taken(TakenAlong::Mark& mark, int priority, std::uint64_t sequence);
+  bool begin_stretch(TakenAlong::Mark& mark);
   /// True if it has one to run next.
-  bool enter_stretch(Worker& me, bool searching);
+  bool enter_stretch(Worker& me, bool& searching);
   bool may_enter_stretch(Worker& me);
   FailurePtr run_arrivals(Worker& me);
   bool has_work() const;
+  /// True unless a thread on tour does, or other pools go first.
+  bool takes_arrivals() const;
   /// How often something has been done that another worker could have done.
   std::uint64_t taken_by_others() const { return takes() + open_runs_.ended(); }
   /// After Worker::begin_measuring(), unless that was 0. True if operations are small.
@@ -171,8 +173,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool may_nap(Worker& me) const;
   void watch_runs(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching);
   void nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching);
-  /// Until there seems to be work: true, or that takes too long.
-  bool spin(int& pauses) const;
+  bool spin(int& pauses) const;  ///< false: no work has come for long
   void let_come() const;
   bool try_sleep(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching, bool has_seat);
   bool may_spin() const { return spins_ || (may_stand_in() && group_.may_spin()); }
@@ -199,9 +200,9 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   alignas(64) base::Atomic<bool> has_queue_{false};  ///< something is in queue_
   base::Atomic<bool> stopping_{false};
   base::Atomic<bool> in_group_{false};
-  base::Atomic<bool> is_fine_{false};
-  base::Atomic<bool> are_short_{base::kShortAtFirst};  ///< the operations
-  base::Atomic<std::uint32_t> without_stretch_{0};     ///< looks for arrivals
+  std::size_t number_ = 0;
+  MeasuredGrain grain_;
+  base::Atomic<std::uint32_t> without_stretch_{0};  ///< looks for arrivals
   std::uint32_t guests_ = 0;  ///< that have a seat, or are granted one; guarded by mutex_
   base::Atomic<Asked> asked_{Asked::kNothing};
   base::Atomic<std::uint64_t> takes_{0};  ///< how often somebody found work

@@ -57,7 +57,7 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
     }
     if (item.op == GraphItem::kNone && !stays(item)) return nullptr;
     const bool is_turn = me.ran % kLookEvery == 0;
-    if (engine_.ledger().limit().has_line() && (is_turn || !is_fine_.load())) engine_.collect();
+    if (engine_.ledger().limit().has_line() && (is_turn || !is_fine())) engine_.collect();
     if (me.looks_around()) take_in(&me, /*searching=*/false);
     const bool looks = open_runs_.count() > 1 && is_turn;
     const bool has_batch = !me.batch.empty();

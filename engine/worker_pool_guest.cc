@@ -17,7 +17,7 @@ Operation* WorkerPool::take_for_guest(const Wanted& wanted, bool& has_seat) {
     if (std::exchange(has_seat, false)) --guests_;
     // Small operations one thread runs faster than two, and a worker is at them.
     const bool is_in_the_way =
-        wanted.node == nullptr && are_short_.load() && idle_.count() < workers_.size();
+        wanted.node == nullptr && grain_.are_short() && idle_.count() < workers_.size();
     if (idle_.count() > guests_ && !is_in_the_way && !shares_cpu(nullptr, base::current_cpu()) &&
         open_runs_.empty() && !stopping_.load()) {
       empty_inbox();

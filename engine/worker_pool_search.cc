@@ -25,19 +25,6 @@ constexpr int kFewPauses = 2;
 /// ns: each look takes lines from the pusher.
 constexpr std::int64_t kLetCome = 8000;
 
-/// Operations that run for less than this, in ns, are fine-grained: to hand one to another core
-/// takes as long.
-constexpr std::int64_t kFine = 300;
-
-/// How long it takes for kMeasureEvery operations, in ns, if they are fine-grained and come one
-/// after the other.
-constexpr std::int64_t kFineTogether = 64000;
-
-/// The same of operations that are short: so that to find out what waits for what takes as long as
-/// they do.
-constexpr std::int64_t kShort = 16000;
-constexpr std::int64_t kShortTogether = 1024000;
-
 /// How long a worker naps.
 constexpr std::chrono::microseconds kNap{50};
 
@@ -45,15 +32,9 @@ constexpr std::chrono::microseconds kNap{50};
 constexpr std::size_t kEnoughArrivals = 16;
 
 /// Arrivals that are taken in at a time, while other workers may want the ledger, and while they
-/// nap.
+/// nap or belong to other lanes.
 constexpr std::size_t kFewArrivals = 16;
 constexpr std::size_t kManyArrivals = 64;
-
-/// Where other queues may need them it must be all.
-std::size_t most_arrivals(bool is_only_queue, bool is_fine) {
-  if (!is_only_queue) return Ledger::kAll;
-  return is_fine ? kManyArrivals : kFewArrivals;
-}
 
 /// Fewer operations than this, in a nap, are too few for the others to be small.
 constexpr std::uint64_t kFewInNap = 32;
@@ -61,24 +42,16 @@ constexpr std::uint64_t kFewInNap = 32;
 }  // namespace
 
 bool WorkerPool::end_measuring(Worker& me, std::int64_t begin) {
-  const std::int64_t end = now_ns();
-  const std::int64_t since = std::exchange(me.measured_at, end);
-  group_.set_fine(end - begin < kFine);
-  const auto measured = [&](base::Atomic<bool>& before, std::int64_t one, std::int64_t together) {
-    const bool was = before.load(std::memory_order_relaxed);
-    const bool is = end - begin < one && (since != 0 ? end - since < together : was);
-    if (is != was) before.store(is);
-    return is;
-  };
-  measured(are_short_, kShort, kShortTogether);
-  return measured(is_fine_, kFine, kFineTogether);
+  const bool are_fine = grain_.measured(begin, me.measured_at);
+  group_.set_fine(grain_.is_tiny());
+  return are_fine;
 }
 
 /// True if one worker is enough for what there is, as operations are tiny, or they are short and
 /// two workers on one CPU; and another one has taken some since the last look of this one.
 bool WorkerPool::may_nap(Worker& me) const {
-  if (!are_short_.load() || stopping_.load() || idle_.awake() < 2) return false;
-  if (!is_fine_.load() && !shares_cpu(&me, base::current_cpu())) return false;
+  if (!grain_.are_short() || stopping_.load() || idle_.awake() < 2) return false;
+  if (!is_fine() && !shares_cpu(&me, base::current_cpu())) return false;
   const std::uint64_t taken = taken_by_others();
   return std::exchange(me.takes, taken) != taken;
 }
@@ -109,10 +82,8 @@ void WorkerPool::nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool se
   if (searching) idle_.begin_search();
 }
 
-/// Only for what is not waited for, and where this is not one of several queues that feed each
-/// other.
+/// Only for what is not waited for.
 void WorkerPool::let_come() const {
-  if (!engine_.is_only_queue()) return;
   const std::int64_t end = now_ns() + kLetCome;
   while (!engine_.ledger().is_urgent() && now_ns() < end) {
     if (has_queue_.load(std::memory_order_relaxed) || stopping_.load()) return;
@@ -142,11 +113,11 @@ void WorkerPool::take_in(Worker* me, bool searching) {
   const Intake& intake = ledger.intake();
   if (!intake.seems_to_have_arrivals() || seems_to_have_work()) return;
   ReadyList ready;
-  const std::size_t most = most_arrivals(engine_.is_only_queue(), is_fine());
-  // Of who counts as idle a guest may have the seat, and run something.
-  const bool hands_on = me == nullptr || searching;
-  const std::size_t count =
-      ledger.take_in(ready, most, me != nullptr ? &me->mailbox : nullptr, hands_on);
+  const bool are_few = engine_.is_only_queue() && !is_fine();
+  // Of who counts as idle a guest may have the seat, and run something; as may other pools.
+  const bool hands_on = me == nullptr || searching || !engine_.is_only_queue();
+  const std::size_t count = ledger.take_in(ready, are_few ? kFewArrivals : kManyArrivals,
+                                           me != nullptr ? &me->mailbox : nullptr, hands_on);
   if (count == 0) base::yield();  // others have taken them in, or there is no memory for that now
   if (ready.empty()) return;
   if (me != nullptr) {
@@ -206,9 +177,9 @@ ReadyNode* WorkerPool::search(Worker& me) {
       return node;
     }
     if (has_seat && has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);
-    if (has_seat && engine_.ledger().intake().seems_to_have_arrivals()) {
+    if (has_seat && takes_arrivals() && engine_.ledger().intake().seems_to_have_arrivals()) {
       lock.unlock();
-      if (!enter_stretch(me, searching)) take_in(&me, searching);
+      if (!enter_stretch(me, searching) && takes_arrivals()) take_in(&me, searching);
       lock.lock();
       continue;
     }
@@ -265,8 +236,8 @@ bool WorkerPool::try_sleep(Worker& me, std::unique_lock<base::SpinLock>& lock, b
                            bool has_seat) {
   idle_.begin_sleep(searching);
   // Who put it there may have seen nobody asleep, or is at it.
-  if (has_seat &&
-      (!inbox_.empty() || open_runs_.has_ready() || engine_.ledger().intake().has_arrivals())) {
+  if (has_seat && (!inbox_.empty() || open_runs_.has_ready() ||
+                   (takes_arrivals() && engine_.ledger().intake().has_arrivals()))) {
     idle_.cancel_sleep();
     lock.unlock();
     if (searching) group_.hand_over(*this);
@@ -297,8 +268,9 @@ bool WorkerPool::spin(int& pauses) const {
   const std::int64_t end = now_ns() + kSpin;
   for (; now_ns() < end; pauses = std::min(2 * pauses, kMaxPauses)) {
     if (seems_to_have_work() || stopping_.load()) return true;
-    if (engine_.ledger().intake().seems_to_have_arrivals()) return true;
     if (may_stand_in() && group_.lacks_worker(*this)) return false;
+    if (!takes_arrivals()) return false;
+    if (engine_.ledger().intake().seems_to_have_arrivals()) return true;
     if (gives_way) base::yield();
     for (int i = 0; i < pauses && !gives_way; ++i) base::cpu_relax();
   }

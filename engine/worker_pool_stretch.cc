@@ -62,30 +62,37 @@ class Patience {
 
 /// As far as the worker knows, before it looks into the ledger.
 bool WorkerPool::may_enter_stretch(Worker& me) {
-  if (!are_short_.load(std::memory_order_relaxed) || !engine_.is_only_queue()) return false;
-  if (!engine_.just_runs() || !me.batch.empty() || me.stretch != nullptr) return false;
+  if (!(engine_.is_only_queue() ? grain_.are_short() : grain_.is_tiny())) return false;
+  if (!engine_.just_runs()) return false;
+  if (!me.batch.empty() || me.stretch != nullptr) return false;
   const std::uint32_t looks = without_stretch_.load(std::memory_order_relaxed);
   if (looks != 0) without_stretch_.store(looks - 1, std::memory_order_relaxed);
   return looks == 0;
 }
 
-bool WorkerPool::enter_stretch(Worker& me, bool searching) {
+/// Until the stretch is known whatever comes may have to go first. False if something has.
+bool WorkerPool::begin_stretch(TakenAlong::Mark& mark) {
+  const std::lock_guard lock(mutex_);
+  begin_taking(mark);
+  const bool is_free = queue_.empty() && open_runs_.empty();
+  if (is_free) return true;
+  taken_.none();
+  if (!queue_.empty()) has_queue_.store(true);
+  return false;
+}
+
+bool WorkerPool::enter_stretch(Worker& me, bool& searching) {
   if (!may_enter_stretch(me)) return false;
-  {
-    const std::lock_guard lock(mutex_);
-    begin_taking(me);
-    if (!queue_.empty() || !open_runs_.empty()) {
-      taken_.none();
-      return false;
-    }
-  }
+  if (!engine_.is_only_queue()) return me.self->tour.set_out(me, searching);
+  if (!begin_stretch(me.taken_at)) return false;
   ReadyList ready;
+  const LaneQueue* const here = this;
   const StretchPlace entered =
-      engine_.ledger().enter_stretch(*this, /*joins=*/!is_fine(), me.mailbox, ready);
+      engine_.ledger().enter_stretch({&here, 1}, /*joins=*/!is_fine(), me.mailbox, ready);
   if (entered.stretch != nullptr) {
     me.stretch = entered.stretch;
     me.place = entered.place;
-    tell_taken(me, me.stretch->last().priority, me.stretch->last().sequence);
+    tell_taken(me.taken_at, me.stretch->last().priority, me.stretch->last().sequence);
     return true;
   }
   taken_.none();
@@ -117,7 +124,7 @@ FailurePtr WorkerPool::run_arrivals(Worker& me) {
     FailurePtr failure = engine_.run(*arrival);
     if (begin != 0) end_measuring(me, begin);
     if (failure != nullptr) return failure;
-    if (begin != 0 && !are_short_.load(std::memory_order_relaxed)) break;
+    if (begin != 0 && !grain_.are_short()) break;
   }
   const bool was_opened = claim == Stretch::Claim::kLeave && me.place == 0;
   std::uint32_t looks = 0;
@@ -128,6 +135,10 @@ FailurePtr WorkerPool::run_arrivals(Worker& me) {
 }
 
 ReadyNode* WorkerPool::run_stretch(Worker& me) {
+  if (group_.is_on_tour(*me.self)) {
+    me.self->tour.go_on(me);
+    return nullptr;
+  }
   // The system may have put it on this CPU, behind this thread; once it runs it goes to another
   // one.
   if (idle_.has_coming()) base::yield();

@@ -11,6 +11,9 @@ namespace heddle::base {
 /// Of so many operations a worker measures one, and how long it took for all of them.
 constexpr std::uint32_t kMeasureEvery = 32;
 
+/// The same where they are of several lanes in turn: so not of one lane each time.
+constexpr std::uint32_t kMeasureEveryOnTour = 31;
+
 /// Whether operations count as short before any is measured.
 constexpr bool kShortAtFirst = false;
 

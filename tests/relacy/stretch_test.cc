@@ -50,7 +50,7 @@ struct Shared : rl::test_suite<Shared, 3> {
     names(1, {&state->y}, {});
     names(2, {&state->x}, {});
     names(3, {}, {&state->x, &state->y});
-    state->stretch.begin(state->arrivals, state->chunk);
+    state->stretch.begin(state->arrivals, state->chunk, nullptr);
     state->stretch.enter(state->operations[0]);
   }
   void thread(unsigned index) {

@@ -8,6 +8,7 @@ namespace heddle::base {
 // As in the engine, for programs of a few operations.
 
 constexpr std::uint32_t kMeasureEvery = 2;
+constexpr std::uint32_t kMeasureEveryOnTour = 3;
 constexpr bool kShortAtFirst = true;
 constexpr std::size_t kFewestInStretch = 2;
 
