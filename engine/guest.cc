@@ -62,7 +62,7 @@ bool Guest::asks_for_seat() {
 }
 
 bool Guest::may_run() const {
-  return has_seat_ || pool_.seems_idle() || (asks_ && pool_.has_granted());
+  return has_seat_ || pool_.has_free_seat() || (asks_ && pool_.has_granted());
 }
 
 bool Guest::run(const Wanted& wanted) {

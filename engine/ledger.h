@@ -39,8 +39,7 @@ struct Block;
 /// opens a block, or looks at all that is pending, as the watchdog and who lacks memory.
 ///
 /// Invariants:
-///  - An operation is unused, being filled by who holds the lock, or kept for a Stretch, pending,
-///  or
+///  - An operation is unused, being filled by who holds the lock, kept for a Stretch, pending, or
 ///    posted. While a stretch is not open nothing that has a place names its variables.
 ///  - What is asked of a variable is asked when all that had arrived has been taken in; what does
 ///    not just run on a worker is pushed then, too.
@@ -101,6 +100,7 @@ class Ledger {
   /// operation, which the worker ends; else null.
   Operation* leave_stretch(Stretch& stretch, std::size_t place, bool has_failed);
   bool has_stretch() const { return stretches_.current() != nullptr; }
+  void end_stretch();  ///< as far as it has not begun
   /// As collect(), or leaves it to another thread that is in here: that looks once more. Between
   /// two looks `hand_on` is called for what is ready so far.
   template <class HandOn>

@@ -105,6 +105,11 @@ StretchPlace Ledger::begin_stretch(Queues queues) {
   return {.stretch = stretch};
 }
 
+void Ledger::end_stretch() {
+  const Turn turn(*this);
+  open_stretch();
+}
+
 /// Those that have run end; those that run become operations.
 void Ledger::open_stretch() {
   if (stretches_.current() == nullptr) return;

@@ -97,7 +97,8 @@ bool PoolGroup::has_queued(const WorkerPool& but) const {
   for (std::size_t i = 0; i != count(); ++i) {
     WorkerPool& other = pool(i);
     if (&other == &but) continue;
-    if (other.idle().lack_searcher() && other.seems_to_have_work()) return true;
+    const bool lacks = other.idle().lack_searcher() && other.seems_to_have_work();
+    if (lacks && other.has_free_seat()) return true;
   }
   return false;
 }
@@ -131,7 +132,7 @@ bool PoolGroup::watch(PoolThread& self) {
     base::sleep_for(kNap);
     // Its own worker may have been claimed since it lay down: then nobody else is woken for that.
     if (self.woken.load() != PoolThread::kNot || displace_if_stuck(on_tour, look)) break;
-    goes_on = has_tour() || (may_watch() && this->goes_on());
+    goes_on = !neglects_one() && (has_tour() || (may_watch() && this->goes_on()));
   }
   self.watched = takes();
   watching_.store(0);
@@ -175,15 +176,20 @@ void PoolGroup::end_tour(PoolThread& self) {
   touring_.store(nullptr);
 }
 
-/// True if something was taken during the nap, and from every pool that lacks a worker.
-bool PoolGroup::goes_on() const {
-  bool goes_on = false;
+/// True if some pool lacks a worker, and nothing was taken from it during the nap.
+bool PoolGroup::neglects_one() const {
   for (std::size_t i = 0; i != count(); ++i) {
-    const bool was_taken = pool(i).takes() != taken_.at(i);
-    if (!was_taken && pool(i).lacks_worker()) return false;
-    goes_on = goes_on || was_taken;
+    if (pool(i).takes() == taken_.at(i) && pool(i).lacks_worker()) return true;
   }
-  return goes_on;
+  return false;
+}
+
+/// True if something was taken during the nap.
+bool PoolGroup::goes_on() const {
+  for (std::size_t i = 0; i != count(); ++i) {
+    if (pool(i).takes() != taken_.at(i)) return true;
+  }
+  return false;
 }
 
 void PoolGroup::sleep(Worker& me, PoolThread& self) {

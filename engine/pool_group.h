@@ -67,7 +67,7 @@ class PoolGroup {
   /// Takes the seats that there are now. False if nobody would watch the thread on tour.
   bool gather(PoolThread& on_tour) const;
   void end_tour(PoolThread& self);
-  /// Where operations are small: another pool has some ready, and nobody for them.
+  /// Where operations are small: another pool has some ready, and a seat, but nobody for them.
   bool has_queued(const WorkerPool& but) const;
   bool has_tour() const { return touring_.load() != nullptr; }
   bool is_on_tour(const PoolThread& thread) const { return touring_.load() == &thread; }
@@ -91,6 +91,7 @@ class PoolGroup {
   bool watch(PoolThread& self);
   bool may_watch() const { return is_fine_.load() && awake() != 0; }
   bool goes_on() const;
+  bool neglects_one() const;
   /// Somebody has to watch a thread on tour.
   void have_watched() const;
   bool displace_if_stuck(PoolThread* on_tour, const Tour::Look& last);

@@ -39,9 +39,10 @@ void Tour::gather(std::span<WorkerPool* const> pools) {
 Worker* Tour::lend(WorkerPool& pool) {
   const std::lock_guard held(pool.mutex_);
   IdleWorkers& idle = pool.idle_;
-  if (!pool.grain_.is_tiny() || !idle.can_claim() || idle.count() <= pool.guests_) return nullptr;
+  if (!pool.grain_.is_tiny() || !idle.can_claim() || idle.count() <= pool.guests_.load())
+    return nullptr;
   if (pool.seems_to_have_work() || !pool.open_runs_.empty()) return nullptr;
-  ++pool.guests_;
+  pool.guests_.fetch_add(1);
   return &idle.claim();
 }
 
@@ -54,7 +55,7 @@ void Tour::give_back(const Seat& seat) {
   WorkerPool& pool = *seat.pool;
   const std::lock_guard held(pool.mutex_);
   pool.taken_.none();
-  --pool.guests_;
+  pool.guests_.fetch_sub(1);
   pool.idle_.begin_sleep(/*searching=*/true);
   pool.idle_.lie_down(*seat.worker);
 }
@@ -72,9 +73,7 @@ Tour::Look Tour::look() {
 }
 
 bool Tour::displace(WorkerPool& pool, std::uint64_t round) {
-  ReadyList ready;
-  pool.engine_.ledger().take_in(ready, /*most=*/0);  // opens the stretch
-  pool.engine_.dispatch(ready);
+  pool.engine_.ledger().end_stretch();
   const std::lock_guard held(lock_);
   if (!is_inside_ || round_ != round) return false;
   is_inside_ = is_on_ = false;
@@ -98,7 +97,7 @@ void Tour::change_worker(const Seat& kept) {
     pool.taken_.none();
     kept.worker->self = &self;
     self.worker.store(kept.worker);
-    --pool.guests_;
+    pool.guests_.fetch_sub(1);
     pool.idle_.end_search();
   }
   WorkerPool& pool = before.pool;

@@ -21,18 +21,20 @@ class WorkerPool;
 /// have arrived (see Stretch): it takes the seat of a sleeping worker in every other pool, too, so
 /// that it need not go from lane to lane. The threads of these workers sleep on.
 ///
-/// If an operation takes long, other lanes must not wait for it. So one of those threads watches
-/// (see PoolGroup), and displaces a thread that does not get on: that keeps the seat in the lane of
+/// If an operation takes long, other lanes must not wait for it. So a sleeping thread watches (see
+/// PoolGroup), and displaces a thread that does not get on: that keeps the seat in the lane of
 /// what it runs, which it may find out later, and all other seats are free again.
 ///
 /// Thread safety: a tour belongs to its thread, but for what is said to be for any.
 ///
 /// Invariants:
-///  - One thread of a group is on tour at most. Its own worker counts as awake. One whose seat it
-///    has taken counts as searching, so that nobody is woken for what will be run anyway, and its
-///    seat as taken by a guest, so that nobody else runs something there.
+///  - One thread of a group is on tour at most. Its own worker counts as awake, and until it sets
+///    out as searching. One whose seat it has taken counts as searching, so that nobody is woken
+///    for what will be run anyway, and its seat as taken by a guest, so that nobody else runs
+///    something there.
 ///  - Who ends a tour searches then, as those workers do no more: its thread, or who displaces it.
-///  - Others leave to it what arrives. It takes seats only where nothing is queued, and looks for
+///  - Other workers leave to it what arrives. It takes seats only where nothing is queued, and
+///  looks for
 ///    that again before each stretch; before each arrival it looks whether something has come to
 ///    that lane that goes first.
 ///  - From enter() to leave() it may be displaced; so long it touches no worker, and the seats only
@@ -46,8 +48,8 @@ class Tour {
   Tour(const Tour&) = delete;
   Tour& operator=(const Tour&) = delete;
 
-  /// Tries to begin one for the worker `me`, which is `searching` from then on if that fails. Then
-  /// me.stretch is what it has to run.
+  /// True if one has begun for the worker `me`: me.stretch is what it has to run. If one was tried
+  /// in vain `me` is `searching`.
   bool set_out(Worker& me, bool& searching);
   /// Runs it, and what comes after it. Then the tour is over: the thread searches, or is another
   /// worker, and runs nothing.

@@ -33,6 +33,7 @@ bool Tour::set_out(Worker& me, bool& searching) {
   if (!home.group_.begin_tour(me)) return false;
   ReadyList ready;
   if (gather_and_enter(me, searching, ready)) return true;
+  home.engine_.dispatch_to_workers(ready);
   if (!std::exchange(searching, true)) home.idle_.begin_search();
   home.group_.end_tour(*me.self);
   home.dispatch_while_searching(ready);
@@ -47,7 +48,7 @@ bool Tour::gather_and_enter(Worker& me, bool& searching, ReadyList& ready) {
     if (!home.group_.gather(*me.self)) continue;
     if (searching) {
       const std::lock_guard held(home.mutex_);
-      if (home.idle_.count() <= home.guests_) return false;  // a guest has its seat
+      if (!home.has_free_seat()) return false;  // a guest has its seat
       home.idle_.end_search();
       searching = false;
     }
@@ -61,8 +62,9 @@ bool Tour::gather_and_enter(Worker& me, bool& searching, ReadyList& ready) {
 
 bool Tour::prepare() {
   return !seats_[0].pool->stopping_.load() &&
-         std::all_of(seats().begin(), seats().end(),
-                     [](Seat& seat) { return seat.pool->begin_stretch(seat.taken_at); });
+         std::all_of(seats().begin(), seats().end(), [](Seat& seat) {
+           return seat.pool->grain_.is_tiny() && seat.pool->begin_stretch(seat.taken_at);
+         });
 }
 
 bool Tour::enter_stretch(Worker& me, ReadyList& ready) {
@@ -115,7 +117,10 @@ FailurePtr Tour::run_arrivals(Stretch& stretch, WorkerPool& home) {
     const std::int64_t begin = begin_measuring();
     FailurePtr failure = engine.run(*arrival);
     if (failure != nullptr) return failure;
-    if (begin != 0 && !pool->grain_.measured_one(begin)) break;
+    if (begin == 0) continue;
+    const bool is_tiny = pool->grain_.measured_one(begin);
+    home.group_.set_fine(is_tiny);
+    if (!is_tiny) break;
   }
   return nullptr;
 }
@@ -137,8 +142,9 @@ void Tour::go_on(Worker& me) {
     }
     if (is_displaced) return engine.dispatch(ready);
     if (ready.empty() && engine.ledger().intake().seem_fewer(kFewToCome)) home.let_come();
-  } while (ready.empty() && home.grain_.is_tiny() && !home.group_.lacks_worker(home) && prepare() &&
+  } while (ready.empty() && !home.group_.lacks_worker(home) && prepare() &&
            enter_stretch(me, ready));
+  engine.dispatch_to_workers(ready);  // before another thread takes what was pushed later
   self.is_searching = true;
   me.cpu.store(-1, std::memory_order_relaxed);
   home.idle_.begin_search();

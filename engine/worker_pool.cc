@@ -121,7 +121,7 @@ Worker* WorkerPool::claim() {
 /// What is in a batch counts, too: its worker may be at something long, as all may have to run at
 /// the same time.
 Worker* WorkerPool::claim_one() {
-  if (!idle_.can_claim() || idle_.count() <= guests_) return nullptr;
+  if (!idle_.can_claim() || !has_free_seat()) return nullptr;
   const auto has_batch = [](const auto& worker) { return worker->batch.has_some(); };
   if (!has_work() && std::none_of(workers_.begin(), workers_.end(), has_batch)) return nullptr;
   return &idle_.claim();

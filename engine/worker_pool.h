@@ -88,7 +88,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   /// True if they have the same results on the calling thread.
   bool may_have_guest() const { return base::float_control() == float_control_; }
   const base::OpenMp& openmp() const { return openmp_; }
-  bool seems_idle() const { return idle_.count() != 0; }
+  bool has_free_seat() const { return idle_.count() > guests_.load(); }
   /// The next operation, or null, and the seat is given back, if that is not `wanted` or if there
   /// is no idle worker whose seat the caller could take, or has taken (`has_seat`).
   Operation* take_for_guest(const Wanted& wanted, bool& has_seat);
@@ -203,7 +203,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   std::size_t number_ = 0;
   MeasuredGrain grain_;
   base::Atomic<std::uint32_t> without_stretch_{0};  ///< looks for arrivals
-  std::uint32_t guests_ = 0;  ///< that have a seat, or are granted one; guarded by mutex_
+  base::Atomic<std::uint32_t> guests_{0};  ///< that have a seat, or are granted one; see mutex_
   base::Atomic<Asked> asked_{Asked::kNothing};
   base::Atomic<std::uint64_t> takes_{0};  ///< how often somebody found work
   TakenAlong taken_;

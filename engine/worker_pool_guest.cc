@@ -14,18 +14,18 @@ Operation* WorkerPool::take_for_guest(const Wanted& wanted, bool& has_seat) {
   Operation* op = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(has_seat, false)) --guests_;
+    if (std::exchange(has_seat, false)) guests_.fetch_sub(1);
     // Small operations one thread runs faster than two, and a worker is at them.
     const bool is_in_the_way =
         wanted.node == nullptr && grain_.are_short() && idle_.count() < workers_.size();
-    if (idle_.count() > guests_ && !is_in_the_way && !shares_cpu(nullptr, base::current_cpu()) &&
+    if (has_free_seat() && !is_in_the_way && !shares_cpu(nullptr, base::current_cpu()) &&
         open_runs_.empty() && !stopping_.load()) {
       empty_inbox();
       // What take() gives is another one now and then: one that was overtaken too often.
       const ReadyPlace place = wanted.covers(queue_.first()) ? queue_.take() : ReadyPlace{};
       if (wanted.covers(place)) {
         op = static_cast<Operation*>(place.node);
-        ++guests_;
+        guests_.fetch_add(1);
         has_seat = true;
       } else if (place.node != nullptr) {
         queue_.put_back(place);
@@ -34,6 +34,8 @@ Operation* WorkerPool::take_for_guest(const Wanted& wanted, bool& has_seat) {
     woken = claim_sleeper();
   }
   PoolGroup::wake(woken);
+  // Others may have left to who takes this what they saw beside it.
+  if (op != nullptr) group_.hand_over(*this);
   return op;
 }
 
@@ -41,7 +43,7 @@ void WorkerPool::leave_seat() {
   Worker* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    --guests_;
+    guests_.fetch_sub(1);
     woken = claim_sleeper();
   }
   PoolGroup::wake(woken);
@@ -55,7 +57,7 @@ bool WorkerPool::shares_cpu(const Worker* me, int cpu) const {
 }
 
 bool WorkerPool::is_crowded() const {
-  if (seems_idle() || !seems_to_have_work()) return false;
+  if (idle_.count() != 0 || !seems_to_have_work()) return false;
   const int here = base::current_cpu();
   bool crowded = false;
   for (const auto& worker : workers_) {
@@ -76,10 +78,10 @@ bool WorkerPool::ask_for_seat() {
 
 void WorkerPool::grant_seat(const Worker& me) {
   if (asked_.load(std::memory_order_relaxed) != Asked::kSeat) return;
-  if (idle_.count() != guests_) return;  // it has none itself, or another one is free
+  if (idle_.count() != guests_.load()) return;  // it has none itself, or another one is free
   if (!shares_cpu(&me, base::current_cpu())) return;
   asked_.store(Asked::kGranted);
-  ++guests_;
+  guests_.fetch_add(1);
 }
 
 void WorkerPool::take_granted() {
@@ -92,7 +94,7 @@ void WorkerPool::withdraw() {
   {
     const std::lock_guard lock(mutex_);
     if (asked_.exchange(Asked::kNothing) == Asked::kGranted) {
-      --guests_;
+      guests_.fetch_sub(1);
       woken = claim_sleeper();
     }
   }

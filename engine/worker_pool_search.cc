@@ -169,8 +169,8 @@ ReadyNode* WorkerPool::search(Worker& me) {
       // To look for more would open the stretch that another one is at.
       if (engine_.ledger().has_stretch() && !seems_to_have_work()) continue;
     }
-    if (!searching) grant_seat(me);
-    const bool has_seat = idle_.count() + (searching ? 0 : 1) > guests_;
+    if (!searching && me.stretch == nullptr) grant_seat(me);
+    const bool has_seat = idle_.count() + (searching ? 0 : 1) > guests_.load();
     ReadyNode* const node = find(me, has_seat);
     if (node != nullptr || stopping_.load()) {
       begin_work(me, lock, searching);

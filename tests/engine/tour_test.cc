@@ -85,6 +85,24 @@ TEST_CASE("operations of every lane can block at the same time among small ones"
   CHECK(value == kRounds * kMany);
 }
 
+TEST_CASE("a lane goes on while a waiting thread blocks in another one and more waits behind it") {
+  Engine engine({.cpu_workers = 1});
+  const Var x = engine.new_variable();
+  int value = 0;
+  std::atomic<int> others{0};
+  for (int round = 0; round < kRounds; ++round) {
+    push_small(engine, x, value);
+    engine.wait_for_all();
+    Gate gate;
+    engine.push([&] { gate.wait(); }, {}, {});
+    engine.push([&] { ++others; }, {}, {});
+    for (int i = 0; i < 100; ++i) engine.push([&] { ++others; }, {}, {}, {.lane = Lane::kCopyIn});
+    engine.push([&] { gate.open(); }, {}, {}, {.lane = Lane::kCopyIn});
+    engine.wait_for_all();
+  }
+  CHECK(others == kRounds * 101);
+}
+
 /// What a lane with one worker sees of its operations.
 struct LaneLog {
   std::atomic<int> running{0};
