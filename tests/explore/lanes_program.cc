@@ -33,6 +33,7 @@ class LanesProgram {
     }
     meet();
     engine_.wait_for_all();
+    if (is_too_wide_.load()) return "a lane ran more operations at a time than it has workers";
     const std::uint64_t ran = ran_.load();
     if (ran == pushed_) return {};
     return std::to_string(ran) + " of " + std::to_string(pushed_) + " operations ran";
@@ -44,15 +45,27 @@ class LanesProgram {
     return static_cast<int>(random_ % static_cast<std::uint64_t>(limit));
   }
   Lane lane() { return kLanes[static_cast<std::size_t>(below(lanes_))]; }
+  bool has_own_pool(Lane lane) const {
+    const bool pooled = engine_.options().kind == EngineKind::kPooled;
+    return lane != Lane::kCompute && (!pooled || lane == Lane::kBlocking);
+  }
+  /// 0: the one of the lane that computes.
+  std::size_t pool_of(Lane lane) const {
+    return has_own_pool(lane) ? static_cast<std::size_t>(lane) : 0;
+  }
   const Var& variable() {
     return variables_[static_cast<std::size_t>(below(static_cast<int>(variables_.size())))];
   }
   template <class Fn>
   void push(Fn fn, const std::vector<Var>& mutates, Lane lane) {
     ++pushed_;
-    const auto body = [this, fn] {
+    const std::size_t pool = pool_of(lane);
+    const auto body = [this, fn, pool] {
+      const int workers = pool == 0 ? engine_.options().cpu_workers : 1;
+      if (running_.at(pool).fetch_add(1) >= workers) is_too_wide_.store(true);
       ran_.fetch_add(1);
       fn();
+      running_.at(pool).fetch_sub(1);
     };
     engine_.push(body, {}, mutates, {.lane = lane});
   }
@@ -71,6 +84,8 @@ class LanesProgram {
   std::vector<Var> variables_;
   std::uint64_t pushed_ = 0;
   base::Atomic<std::uint64_t> ran_{0};
+  std::array<base::Atomic<int>, 5> running_{};  ///< at the moment, by pool
+  base::Atomic<bool> is_too_wide_{false};
 };
 
 /// As many operations as all lanes have workers run at a time: each of these has a thread, whatever
@@ -78,10 +93,9 @@ class LanesProgram {
 void LanesProgram::meet() {
   std::vector<Lane> workers(static_cast<std::size_t>(engine_.options().cpu_workers - 1),
                             Lane::kCompute);
-  const bool pooled = engine_.options().kind == EngineKind::kPooled;
   for (int i = 0; i < lanes_; ++i) {
     const Lane lane = kLanes[static_cast<std::size_t>(i)];
-    if (!pooled || i == 0 || lane == Lane::kBlocking) workers.push_back(lane);
+    if (i == 0 || has_own_pool(lane)) workers.push_back(lane);
   }
   support::Gate all;
   base::Atomic<int> missing{static_cast<int>(workers.size())};
