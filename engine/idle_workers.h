@@ -18,7 +18,8 @@ namespace heddle::detail {
 ///
 /// Invariants:
 ///  - A sleeping worker counts in sleeping(), and may be claimed as soon as it is in asleep_: then
-///    it counts as searching, before its thread or another one for it is there.
+///    it counts as searching, and so as awake, before its thread or another one for it is there;
+///    or nobody comes, as somebody just wants its seat (see Tour).
 ///  - All counters are sequentially consistent: see WorkerPool and PoolGroup for what meets there.
 class IdleWorkers {
  public:
@@ -44,6 +45,11 @@ class IdleWorkers {
   }
 
   void begin_search() { searching_.fetch_add(1); }
+  /// The same for one that has run something until now.
+  void begin_search(Worker& worker) {
+    worker.cpu.store(-1, std::memory_order_relaxed);
+    begin_search();
+  }
   void end_search() { searching_.fetch_sub(1); }
   void begin_nap(bool searching) {
     napping_.fetch_add(1);

@@ -70,12 +70,9 @@ std::uint64_t PoolGroup::takes() const {
 
 bool PoolGroup::is_looked_after(const WorkerPool& pool, bool may_come) const {
   if (has_tour() || (watching_.load() != 0 && awake() != 0)) return true;
-  for (std::size_t i = 0; i != count(); ++i) {
-    WorkerPool& other = this->pool(i);
-    if (&other == &pool) continue;
-    if (may_come ? other.idle().searching() != 0 : other.idle().has_searcher()) return true;
-  }
-  return false;
+  return any_but(pool, [may_come](WorkerPool& other) {
+    return may_come ? other.idle().searching() != 0 : other.idle().has_searcher();
+  });
 }
 
 /// Where operations are small one worker is enough, as long as somebody watches.
@@ -85,22 +82,14 @@ bool PoolGroup::should_stand_in(WorkerPool& pool) const {
 }
 
 bool PoolGroup::lacks_worker(const WorkerPool& but) const {
-  for (std::size_t i = 0; i != count(); ++i) {
-    WorkerPool& other = pool(i);
-    if (&other != &but && should_stand_in(other)) return true;
-  }
-  return false;
+  return any_but(but, [this](WorkerPool& other) { return should_stand_in(other); });
 }
 
 bool PoolGroup::has_queued(const WorkerPool& but) const {
-  if (!is_fine_.load()) return false;
-  for (std::size_t i = 0; i != count(); ++i) {
-    WorkerPool& other = pool(i);
-    if (&other == &but) continue;
-    const bool lacks = other.idle().lack_searcher() && other.seems_to_have_work();
-    if (lacks && other.has_free_seat()) return true;
-  }
-  return false;
+  return is_fine() && any_but(but, [](WorkerPool& other) {
+           return other.idle().lack_searcher() && other.seems_to_have_work() &&
+                  other.has_free_seat();
+         });
 }
 
 void PoolGroup::hand_over(const WorkerPool& pool) const {

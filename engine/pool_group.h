@@ -25,14 +25,15 @@ class WorkerPool;
 /// Invariants:
 ///  - A pool lacks a worker if it has work, a worker of it sleeps, and none of it searches (see
 ///    WorkerPool). If one does, a thread of another pool searches, or one watches and one is awake,
-///    or somebody is just claiming its worker. For who puts work into a pool and sees such a thread
-///    wakes nobody, and
+///    or one is on Tour, or somebody is just claiming its worker. For who puts work into a pool and
+///    sees such a thread wakes nobody, and
 ///     - who stops searching, or lies down to sleep, looks into all pools afterwards;
 ///     - who stops watching searches, after that is to be seen;
 ///     - who puts looks for them after the work is to be seen.
 ///    All of this is sequentially consistent, so one sees the other.
 ///  - One watches at most, and only where operations are small: others need not wait for long until
-///    one that is awake comes to their pool. If they do, or if nothing goes on, the watching ends.
+///    one that is awake comes to their pool. If they do, or if nothing goes on and none is on Tour,
+///    the watching ends.
 ///  - One is on Tour at most, and takes what arrives for all pools. It is on tour before it looks
 ///    whether one watches; who stops watching looks for it afterwards, and has another one watch.
 class PoolGroup {
@@ -80,6 +81,14 @@ class PoolGroup {
 
   std::size_t count() const { return count_.load(); }
   WorkerPool& pool(std::size_t i) const { return *pools_.at(i).load(std::memory_order_relaxed); }
+  /// True if `is` is so for one of the other pools.
+  template <class Is>
+  bool any_but(const WorkerPool& but, Is&& is) const {
+    for (std::size_t i = 0; i != count(); ++i) {
+      if (&pool(i) != &but && is(pool(i))) return true;
+    }
+    return false;
+  }
   std::size_t awake() const;
   std::uint64_t takes() const;
   bool should_stand_in(WorkerPool& pool) const;

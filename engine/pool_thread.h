@@ -15,7 +15,8 @@ struct Worker;
 ///
 /// Invariants:
 ///  - While its worker sleeps (Worker::is_asleep), or has been claimed by who has not yet woken
-///    this thread, others may make it another sleeping worker (see PoolGroup::stand_in).
+///    this thread, others may make it another sleeping worker (see PoolGroup::stand_in); while
+///    that worker's seat is lent to a Tour, who displaces the thread on tour may.
 struct PoolThread {
   explicit PoolThread(Worker& first) : worker(&first) {}
 

@@ -39,8 +39,7 @@ void Tour::gather(std::span<WorkerPool* const> pools) {
 Worker* Tour::lend(WorkerPool& pool) {
   const std::lock_guard held(pool.mutex_);
   IdleWorkers& idle = pool.idle_;
-  if (!pool.grain_.is_tiny() || !idle.can_claim() || idle.count() <= pool.guests_.load())
-    return nullptr;
+  if (!pool.grain_.is_tiny() || !idle.can_claim() || !pool.has_free_seat()) return nullptr;
   if (pool.seems_to_have_work() || !pool.open_runs_.empty()) return nullptr;
   pool.guests_.fetch_add(1);
   return &idle.claim();

@@ -26,10 +26,7 @@ bool Tour::set_out(Worker& me, bool& searching) {
   WorkerPool& home = me.pool;
   if (!home.may_stand_in()) return false;
   if (home.engine_.ledger().intake().seem_fewer(base::kFewestInStretch)) return false;
-  if (!std::exchange(searching, true)) {
-    home.idle_.begin_search();
-    me.cpu.store(-1, std::memory_order_relaxed);
-  }
+  if (!std::exchange(searching, true)) home.idle_.begin_search(me);
   if (!home.group_.begin_tour(me)) return false;
   ReadyList ready;
   if (gather_and_enter(me, searching, ready)) return true;
@@ -146,8 +143,7 @@ void Tour::go_on(Worker& me) {
            enter_stretch(me, ready));
   engine.dispatch_to_workers(ready);  // before another thread takes what was pushed later
   self.is_searching = true;
-  me.cpu.store(-1, std::memory_order_relaxed);
-  home.idle_.begin_search();
+  home.idle_.begin_search(me);
   home.group_.end_tour(self);
   home.dispatch_while_searching(ready);
 }

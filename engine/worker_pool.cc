@@ -97,10 +97,9 @@ bool WorkerPool::has_work() const {
 /// Of several lanes whose operations wait for each other the others mostly sleep: none is woken for
 /// what is not ready.
 void WorkerPool::expect_arrival() {
-  if (idle_.sleeping() == 0 || !lacks_searcher()) return;
+  if (idle_.sleeping() == 0 || !idle_.lack_searcher()) return;
   // Small operations of several lanes had better be run by the thread that is on its way.
-  const bool may_come = group_.is_fine();
-  if (may_come && may_stand_in() && group_.is_looked_after(*this, may_come)) return;
+  if (may_stand_in() && group_.is_looked_after(*this, /*may_come=*/group_.is_fine())) return;
   if (!engine_.is_only_queue()) {
     engine_.take_in();
     if (!engine_.ledger().intake().seems_to_have_arrivals()) return;  // else it lacks memory

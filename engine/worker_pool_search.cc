@@ -191,8 +191,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
     me.measured_at = 0;
     if (!has_spun || !has_collected) {
       if (!std::exchange(searching, true)) {
-        idle_.begin_search();
-        me.cpu.store(-1, std::memory_order_relaxed);
+        idle_.begin_search(me);
       }
       lock.unlock();
       if (deferred_since_.exchange(0) != 0) {
@@ -259,8 +258,7 @@ void WorkerPool::search_early(Worker& me, const ReadyList& ready) {
   if (!me.batch.empty() || !may_stand_in() || seems_to_have_work()) return;
   if (!ready.all(ThreadedEngine::runs_elsewhere)) return;
   me.self->is_searching = true;
-  me.cpu.store(-1, std::memory_order_relaxed);
-  idle_.begin_search();
+  idle_.begin_search(me);
 }
 
 bool WorkerPool::spin(int& pauses) const {

@@ -18,8 +18,7 @@ namespace {
 
 using heddle::Lane;
 using heddle::support::kLanes;
-
-Lane lane_of(int i) { return kLanes[static_cast<std::size_t>(i) % kLanes.size()]; }
+using heddle::support::lane_of;
 
 }  // namespace
 
@@ -66,14 +65,15 @@ TEST_CASE("a chain of small operations that goes from lane to lane seldom change
   }
   heddle::support::Gate ended;
   engine.push([&ended] { ended.open(); }, {}, {chain});
+  // The threads that these have woken sleep by then: else some of them run the first links.
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
   first.release();
   ended.wait();
   engine.wait_for_all();
   int changes = 0;
   for (std::size_t i = 1; i < threads.size(); ++i) changes += threads[i] == threads[i - 1] ? 0 : 1;
   CHECK(threads.size() == kLinks);
-  // Two threads that spin may take turns of four links; the first links find others.
-  CHECK(changes <= kLinks / 4 + 10);
+  CHECK(changes < kLinks / 4);
 }
 
 TEST_CASE("a long operation in one lane holds up none in the others, where all were small before") {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 
 #include "heddle/trace.h"
 
@@ -9,5 +10,8 @@ namespace heddle::support {
 /// All there are.
 inline constexpr std::array kLanes = {Lane::kCompute, Lane::kCopyIn, Lane::kCopyOut, Lane::kComm,
                                       Lane::kBlocking};
+
+/// Of number `i` of those that go through all lanes in turn.
+inline Lane lane_of(int i) { return kLanes[static_cast<std::size_t>(i) % kLanes.size()]; }
 
 }  // namespace heddle::support
