@@ -5,8 +5,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -132,6 +134,39 @@ TEST_CASE("a lane with one worker runs small operations one at a time and in the
     CHECK(log.order.size() == kCount / kLanes.size());
     CHECK(std::is_sorted(log.order.begin(), log.order.end()));
   }
+}
+
+TEST_CASE("what becomes ready in a lane goes before small operations that were pushed later") {
+  Engine engine({.cpu_workers = 1});
+  const Var x = engine.new_variable();
+  const Var y = engine.new_variable();
+  int value = 0;
+  int overtakers = 0;
+  for (int round = 0; round < kRounds * 10; ++round) {
+    push_small(engine, x, value, kMany / 4);
+    engine.wait_for_all();
+    std::optional<Completion> held;
+    Gate returned;
+    engine.push_async([&](RunContext&, Completion done) { held.emplace(std::move(done)); }, {},
+                      {y});
+    engine.push([&] { returned.open(); }, {}, {});  // by the same worker, after that callable
+    returned.wait();
+    bool has_run = false;
+    std::atomic<bool> is_ready{false};
+    int late = 0;
+    engine.push([&] { has_run = true; }, {y}, {}, {.lane = Lane::kCopyIn});
+    const auto later = [&] { late += is_ready.load() && !has_run ? 1 : 0; };
+    for (int i = 0; i < kMany; ++i) {
+      engine.push(later, {}, {}, {.lane = Lane::kCopyIn});
+      engine.push([] {}, {}, {}, {.lane = Lane::kComm});
+      if (i != kMany / 2) continue;
+      held->done();
+      is_ready = true;
+    }
+    engine.wait_for_all();
+    overtakers = std::max(overtakers, late);
+  }
+  CHECK(overtakers <= 1);
 }
 
 TEST_CASE("a small operation of one lane that throws poisons what follows in the others") {
