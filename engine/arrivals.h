@@ -86,12 +86,13 @@ class BasicArrivals {
   // By who holds lock().
   /// A place for the next one. Throws std::bad_alloc.
   Arrival& next() {
-    if (end_ == kChunk) add_chunk();
-    return newest_->places[end_];
+    if (next_ == end_) [[unlikely]]
+      add_chunk();
+    return *next_;
   }
   /// It is filled.
   void publish() {
-    ++end_;
+    ++next_;
     published_.store(published_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 
@@ -151,7 +152,8 @@ class BasicArrivals {
     // Who sees what is published next sees this, too.
     (newest_ != nullptr ? newest_->next : first_) = chunk;
     newest_ = chunk;
-    end_ = 0;
+    next_ = chunk->places.data();
+    end_ = next_ + kChunk;
   }
   void drop_chunk() {
     Chunk* const done = oldest_;
@@ -170,8 +172,9 @@ class BasicArrivals {
 
   // Of who pushes.
   alignas(64) base::SeenSpinLock lock_;
-  std::size_t end_ = kChunk;  ///< in newest_
-  Chunk* first_ = nullptr;    ///< that there ever was
+  Arrival* next_ = nullptr;  ///< in newest_
+  Arrival* end_ = nullptr;   ///< of that
+  Chunk* first_ = nullptr;   ///< that there ever was
   Chunk* newest_ = nullptr;
   Chunk* spare_ = nullptr;  ///< unused ones
   std::vector<std::unique_ptr<Chunk>> chunks_;

@@ -51,11 +51,14 @@ void keep_for_ever(std::shared_ptr<EngineCore> core) {
   }
 }
 
-void check_lane(std::string_view call, Lane lane) {
-  if (lane <= Lane::kBlocking) return;
+[[noreturn]] void refuse_lane(std::string_view call, Lane lane) {
   throw std::invalid_argument("[" + std::string(call) + "] lane is " +
                               std::to_string(static_cast<int>(lane)) +
                               ", expected one of the enumeration");
+}
+
+inline void check_lane(const char* call, Lane lane) {
+  if (lane > Lane::kBlocking) refuse_lane(call, lane);
 }
 
 void check_mode(ShutdownMode mode) {
@@ -193,11 +196,10 @@ std::uint64_t Engine::push_task(detail::Task&& task, VarList reads, VarList muta
   detail::EngineCore& engine = core("Engine::push");
   if (!task) detail::refuse_null("Engine::push");
   check_lane("Engine::push", options.lane);
-  return detail::submit(engine, {.task = &task,
-                                 .reads = reads,
-                                 .mutates = mutates,
-                                 .options = &options,
-                                 .priority = options.priority});
+  if (detail::Recorder::is_any()) [[unlikely]] {
+    return detail::submit(engine, detail::submission_of(task, reads, mutates, options));
+  }
+  return engine.push(task, reads, mutates, options);
 }
 
 std::uint64_t Engine::push_async_task(detail::AsyncTask&& task, VarList reads, VarList mutates,

@@ -54,6 +54,15 @@ struct Submission {
   }
 };
 
+inline Submission submission_of(Task& task, VarList reads, VarList mutates,
+                                const PushOptions& options) {
+  return {.task = &task,
+          .reads = reads,
+          .mutates = mutates,
+          .options = &options,
+          .priority = options.priority};
+}
+
 /// Where a submission goes; engines without threads leave it as it is.
 struct Route {
   LaneQueue* queue = nullptr;
@@ -84,6 +93,9 @@ class EngineCore : public std::enable_shared_from_this<EngineCore> {
   /// operation. Throws EngineStopped after shutdown.
   virtual bool try_admit() = 0;
   virtual void cancel_admission() = 0;
+  /// As submit() for a push with these arguments, whose task is moved from.
+  virtual std::uint64_t push(Task& task, VarList reads, VarList mutates,
+                             const PushOptions& options) = 0;
   /// Takes the submission's place in the program. Throws EngineStopped after shutdown and
   /// std::invalid_argument if a variable is not usable, then with an admission given back.
   virtual std::uint64_t submit(Submission& submission) = 0;

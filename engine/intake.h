@@ -2,11 +2,26 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
+#include <utility>
 
 #include "engine/arrivals.h"
 #include "engine/pending_limit.h"
+#include "engine/var_state.h"
 
 namespace heddle::detail {
+
+/// A push of what just runs on a worker. Refers to what its caller holds.
+struct PlainPush {
+  Task& task;  ///< moved from once it is left
+  VarList reads;
+  VarList mutates;
+  Device device;
+  LaneQueue* queue;
+  int priority;
+  std::uint16_t flags;     ///< of the operation
+  bool has_place = false;  ///< among the pending ones
+};
 
 /// What those who push share: the numbers of operations, the places among the pending ones, and the
 /// plain pushes that nobody has taken in yet.
@@ -39,9 +54,9 @@ class Intake {
     std::uint64_t sequence = 0;  ///< 0: it is not left
     bool lacks_room = false;     ///< the caller must have a place first, and else calls push()
   };
-  /// Ledger::push() for a submission that just runs on a worker and was made outside of operations,
-  /// or nothing. Who has left one has its pool look for arrivals.
-  Left try_leave(Submission& submission, const Route& route);
+  /// Ledger::push() for one that is made outside of operations, or nothing. Who has left one has
+  /// its pool look for arrivals. Throws std::invalid_argument.
+  Left try_leave(const PlainPush& push);
   /// False if there is none: see Arrivals::seems_empty().
   bool has_arrivals() const { return !arrivals_.seems_empty(); }
   /// The same, but may miss some.
@@ -58,7 +73,9 @@ class Intake {
   /// Something of this priority is pushed, and is no deletion. True if it may be an arrival.
   bool keeps_order(int priority);
   /// A push names these, before it has its place.
-  static void name(VarList variables);
+  static void name(VarList variables) {
+    for (std::size_t i = 0; i < variables.size(); ++i) ++variables[i]->named;
+  }
   void set_block_open(bool is_open) { is_block_open_ = is_open; }
   /// What has arrived and is not taken in: the caller has counted it.
   void set_counted() { first_uncounted_ = arrivals_.published(); }
@@ -73,8 +90,8 @@ class Intake {
   const PendingLimit& limit() const { return limit_; }
 
  private:
-  /// Throws std::invalid_argument.
-  void check(const Submission& submission, VarList list) const;
+  /// Writes them down from `next` on, and returns the end. Throws std::invalid_argument.
+  VarState** list(VarList variables, VarState** next) const;
 
   const std::uint64_t engine_;
   Arrivals arrivals_;
@@ -86,5 +103,51 @@ class Intake {
   bool is_block_open_ = false;
   PendingLimit limit_;
 };
+
+inline bool Intake::keeps_order(int priority) {
+  if (!has_priorities_ && priority == priority_) return true;
+  has_priorities_ = limit_.pending() != 0;
+  priority_ = priority;
+  return !has_priorities_;
+}
+
+[[gnu::always_inline]] inline VarState** Intake::list(VarList variables, VarState** next) const {
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    VarState* const variable = variables[i];
+    check_usable(variable, engine_, "Engine::push");
+    *next++ = variable;
+  }
+  return next;
+}
+
+[[gnu::always_inline]] inline Intake::Left Intake::try_leave(const PlainPush& push) {
+  const std::lock_guard held(lock());
+  if (is_block_open_ || limit_.stopped()) [[unlikely]] {
+    return {};
+  }
+  Arrival& arrival = arrivals_.next();
+  list(push.reads, list(push.mutates, arrival.variables.data()));
+  if (!push.has_place && (limit_.has_line() || !limit_.has_room())) [[unlikely]] {
+    return {.lacks_room = true};
+  }
+  if (!keeps_order(push.priority)) [[unlikely]] {
+    return {};
+  }
+  name(push.mutates);
+  name(push.reads);
+  const std::uint64_t sequence = give_numbers(1);
+  ::new (&arrival.task) Task(std::move(push.task));
+  arrival.device = push.device;
+  arrival.queue = push.queue;
+  arrival.priority = push.priority;
+  arrival.flags = push.flags;
+  arrival.mutate_count = static_cast<std::uint8_t>(push.mutates.size());
+  arrival.read_count = static_cast<std::uint8_t>(push.reads.size());
+  arrival.generation = generation_;
+  arrival.sequence = sequence;
+  if (!push.has_place) limit_.take();
+  arrivals_.publish();
+  return {.sequence = sequence};
+}
 
 }  // namespace heddle::detail

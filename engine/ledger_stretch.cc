@@ -35,7 +35,8 @@ std::size_t count_free(std::span<const Arrival> arrivals, Queues queues) {
   std::size_t count = 0;
   for (; count != arrivals.size(); ++count) {
     if (count + kArrivalsAhead < arrivals.size()) {
-      base::prefetch_lines(&arrivals[count + kArrivalsAhead], 0, 1);
+      base::prefetch_to_read(&arrivals[count + kArrivalsAhead].task);
+      base::prefetch_to_read(&arrivals[count + kArrivalsAhead].variables);
     }
     if (count + kVariablesAhead < arrivals.size()) {
       fetch_variables(arrivals[count + kVariablesAhead]);

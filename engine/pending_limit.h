@@ -31,13 +31,15 @@ class PendingLimit {
   explicit PendingLimit(std::size_t limit);
 
   // Under the owner's lock for taking.
-  bool has_room() {
+  [[gnu::always_inline]] bool has_room() {
     const std::size_t taken = taken_.load(std::memory_order_relaxed);
-    if (taken - known_given_back_ < limit_) return true;
+    if (taken - known_given_back_ < limit_) [[likely]] {
+      return true;
+    }
     known_given_back_ = given_back();
     return taken - known_given_back_ < limit_;
   }
-  void take(std::size_t count = 1) {
+  [[gnu::always_inline]] void take(std::size_t count = 1) {
     taken_.store(taken_.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
   }
 

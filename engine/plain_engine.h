@@ -44,6 +44,11 @@ struct PlainOperation {
 /// the others are called with it.
 class PlainEngine : public EngineCore {
  public:
+  std::uint64_t push(Task& task, VarList reads, VarList mutates,
+                     const PushOptions& options) override {
+    Submission submission = submission_of(task, reads, mutates, options);
+    return submit(submission);
+  }
   bool stop_requested() const override { return cancelling_.load(); }
   std::vector<OpRecord> trace() const override { return trace_.records(); }
   void report(FailurePtr failure) noexcept override { errors_.add(std::move(failure)); }

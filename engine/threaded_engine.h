@@ -35,6 +35,8 @@ class ThreadedEngine final : public EngineCore {
 
   bool try_admit() override;
   void cancel_admission() override { ledger_.give_back_place(); }
+  std::uint64_t push(Task& task, VarList reads, VarList mutates,
+                     const PushOptions& options) override;
   std::uint64_t submit(Submission& submission) override;
   Route inspect(const Submission& submission) override;
   std::uint64_t submit_block(ProgramRun& run) override;
@@ -114,7 +116,9 @@ class ThreadedEngine final : public EngineCore {
   bool is_on(Mode mode) const { return (modes_.load(std::memory_order_relaxed) & mode) != 0; }
 
   Route route(const Submission& submission);
-  static bool may_leave(const Submission& submission, const Route& route);
+  std::uint64_t push_slowly(Task& task, VarList reads, VarList mutates, const PushOptions& options);
+  /// Intake::try_leave(), for the workers of its queue.
+  Intake::Left try_leave(const PlainPush& push);
   /// Throws EngineStopped, naming `call`, after shutdown().
   void wait_for_room(std::string_view call);
   /// The thread has begun to wait; null: for everything. Without memory that leaves no trace.
@@ -158,6 +162,17 @@ class ThreadedEngine final : public EngineCore {
   Watchdog watchdog_;
 
   Router router_;  ///< last: its threads use everything above
+};
+
+/// What a call on the ledger makes ready; dispatched when the call is over.
+struct ThreadedEngine::Ready {
+  explicit Ready(const ThreadedEngine& owner) : engine(const_cast<ThreadedEngine&>(owner)) {}
+  ~Ready() { engine.dispatch(list); }
+  Ready(const Ready&) = delete;
+  Ready& operator=(const Ready&) = delete;
+
+  ThreadedEngine& engine;
+  ReadyList list;
 };
 
 }  // namespace heddle::detail

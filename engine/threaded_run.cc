@@ -127,14 +127,14 @@ FailurePtr ThreadedEngine::run(Arrival& arrival) noexcept {
     if (failure != nullptr) return;
     failure = failed(arrival.sequence, {}, arrival.device, std::current_exception());
   };
-  Task task(std::move(arrival.task));
   try {
-    task(context);
+    arrival.task(context);
   } catch (...) {
     keep_first();
   }
+  if (arrival.task.is_trivial()) return failure;  // its line stays with who pushes
   try {
-    task.reset();
+    arrival.task.reset();
   } catch (...) {
     keep_first();
   }

@@ -87,7 +87,9 @@ inline bool is_usable(const VarState* var, std::uint64_t engine_id) {
 
 /// Throws std::invalid_argument, naming `call`, unless `var` is usable.
 inline void check_usable(const VarState* var, std::uint64_t engine_id, std::string_view call) {
-  if (!is_usable(var, engine_id)) refuse_variable(var, engine_id, call);
+  if (!is_usable(var, engine_id)) [[unlikely]] {
+    refuse_variable(var, engine_id, call);
+  }
 }
 
 }  // namespace heddle::detail

@@ -14,7 +14,9 @@ template <std::memory_order kOrder>
 class BasicSpinLock {
  public:
   void lock() {
-    while (held_.exchange(true, kOrder)) wait();
+    if (held_.exchange(true, kOrder)) [[unlikely]] {
+      wait();
+    }
   }
   bool try_lock() {
     return !held_.load(std::memory_order_relaxed) && !held_.exchange(true, kOrder);
@@ -25,10 +27,11 @@ class BasicSpinLock {
  private:
   static constexpr int kSpins = 64;
 
-  void wait() const {
+  /// Until it is held by who calls.
+  [[gnu::noinline]] void wait() {
     while (true) {
       for (int i = 0; i < kSpins; ++i) {
-        if (!held_.load(std::memory_order_relaxed)) return;
+        if (try_lock()) return;
         cpu_relax();
       }
       yield();  // its holder may need this CPU

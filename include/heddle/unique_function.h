@@ -100,7 +100,7 @@ class UniqueFunction<Result(Args...)> {
     }
   }
 
-  UniqueFunction(UniqueFunction&& other) noexcept { take(other); }
+  [[gnu::always_inline]] UniqueFunction(UniqueFunction&& other) noexcept { take(other); }
   UniqueFunction& operator=(UniqueFunction&& other) noexcept {
     if (this != &other) {
       reset();
@@ -114,6 +114,9 @@ class UniqueFunction<Result(Args...)> {
 
   explicit operator bool() const noexcept { return table_ != nullptr; }
   friend bool operator==(const UniqueFunction& fn, std::nullptr_t) noexcept { return !fn; }
+
+  /// True if to destroy the callable does nothing.
+  bool is_trivial() const noexcept { return table_ == nullptr || table_->destroy == nullptr; }
 
   Result operator()(Args... args) { return table_->invoke(buffer_, std::forward<Args>(args)...); }
 
@@ -181,12 +184,12 @@ class UniqueFunction<Result(Args...)> {
       },
       nullptr, [](void* self) { detail::delete_callable(*std::launder(static_cast<Fn**>(self))); }};
 
-  void take(UniqueFunction& other) noexcept {
+  [[gnu::always_inline]] void take(UniqueFunction& other) noexcept {
     if (other.table_ == nullptr) return;
-    if (other.table_->relocate != nullptr) {
-      other.table_->relocate(other.buffer_, buffer_);
-    } else {
+    if (other.table_->relocate == nullptr) [[likely]] {  // else compiled for size, as a slow loop
       std::memcpy(buffer_, other.buffer_, kInlineSize);
+    } else {
+      other.table_->relocate(other.buffer_, buffer_);
     }
     table_ = std::exchange(other.table_, nullptr);
   }

@@ -25,13 +25,16 @@ class Book {
   /// Enough for a stretch, the queues in turn.
   void arrive(std::span<NoQueue* const> queues) {
     for (std::size_t i = 0; i != 2 * base::kFewestInStretch; ++i) {
-      const PushOptions options;
       Task task([](RunContext&) {});
-      Submission submission;
-      submission.task = &task;
-      submission.options = &options;
-      const Route route{.queue = queues[i % queues.size()]};
-      REQUIRE(ledger_.intake().try_leave(submission, route).sequence != 0);
+      REQUIRE(ledger_.intake()
+                  .try_leave({.task = task,
+                              .reads = {},
+                              .mutates = {},
+                              .device = Device(),
+                              .queue = queues[i % queues.size()],
+                              .priority = 0,
+                              .flags = 0})
+                  .sequence != 0);
     }
   }
   StretchPlace enter(Queues queues, bool joins) {

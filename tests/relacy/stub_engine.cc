@@ -1,5 +1,7 @@
 #include "tests/relacy/stub_engine.h"
 
+#include <cstdlib>
+
 #include "engine/ledger_turn.h"
 #include "engine/operation_scope.h"
 
@@ -19,8 +21,8 @@ Var EngineCore::handle(VarState* state) {
   return Var(state);
 }
 
-bool in_forked_child(ProcessMark /*made_in*/) { return false; }
-void check_process(ProcessMark /*made_in*/, const char* /*call*/) {}
+constinit ProcessMark g_process_mark = 0;
+void refuse_child(const char* /*call*/) { std::abort(); }  // no test forks
 
 const OperationScope* OperationScope::of(const EngineCore& /*engine*/) noexcept { return nullptr; }
 

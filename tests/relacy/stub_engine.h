@@ -17,6 +17,10 @@ class StubEngine final : public detail::EngineCore {
 
   bool try_admit() override { return true; }
   void cancel_admission() override {}
+  std::uint64_t push(detail::Task& /*task*/, VarList /*reads*/, VarList /*mutates*/,
+                     const PushOptions& /*options*/) override {
+    return 0;
+  }
   std::uint64_t submit(detail::Submission& /*submission*/) override { return 0; }
   detail::Route inspect(const detail::Submission& /*submission*/) override { return {}; }
   std::uint64_t submit_block(detail::ProgramRun& /*run*/) override { return 0; }

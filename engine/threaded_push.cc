@@ -1,0 +1,206 @@
+// How a ThreadedEngine takes what is pushed.
+
+#include <memory>
+#include <utility>
+
+#include "engine/block.h"
+#include "engine/operation_scope.h"
+#include "engine/stop.h"
+#include "engine/threaded_engine.h"
+
+namespace heddle::detail {
+namespace {
+
+/// Of what just runs.
+std::uint16_t flags_of(Submission::Kind kind, const PushOptions& options) {
+  unsigned flags = Operation::flags_of(kind, options.lane);
+  if (options.overwrites) flags |= Operation::kOverwrites;
+  if (options.brief) flags |= Operation::kBrief;
+  return static_cast<std::uint16_t>(flags);
+}
+
+/// What is pushed with these just runs on a worker, if it is not traced.
+bool are_plain(const PushOptions& options) {
+  return !options.device.is_gpu() && options.name.empty() && !options.cancel;
+}
+
+/// The same of a submission: outside of operations it may be left.
+bool may_leave(const Submission& submission, const Route& route) {
+  if (route.has_extras || route.queue == nullptr || route.queue->is_stream()) return false;
+  return submission.kind == Submission::Kind::kRun;
+}
+
+}  // namespace
+
+bool ThreadedEngine::try_admit() {
+  Ready ready(*this);
+  PendingLimit& limit = ledger_.limit();
+  const bool inside = OperationScope::current() != nullptr;
+  const bool must_queue = !inside && limit.has_line();
+  if (!must_queue && ledger_.try_admit(ready.list, /*forced=*/inside)) return true;
+  if (limit.stopped()) throw_stopped("Engine::try_push");
+  return false;
+}
+
+Route ThreadedEngine::route(const Submission& submission) {
+  const PushOptions& options = *submission.options;
+  const bool is_async = submission.async_task != nullptr;
+  unsigned flags = flags_of(submission.kind, options);
+  if (is_async) flags |= Operation::kAsync;
+  if (!options.name.empty()) flags |= Operation::kNamed;
+  if (submission.reads.size() + submission.mutates.size() > Operation::kInlineAccesses) {
+    flags |= Operation::kManyAccesses;
+  }
+  if (options.cancel) flags |= Operation::kCancellable;
+  Route route;
+  const bool has_callable = submission.task != nullptr || is_async;
+  const bool is_brief_end = submission.kind == Submission::Kind::kDelete && options.brief;
+  if (has_callable && !is_brief_end) {
+    route.queue = &router_.find(options.device, options.lane);
+    if (route.queue->is_stream()) {
+      flags |= Operation::kOnStream;
+      // A copy that stands in its stream while it waits for a far-off producer would hold up every
+      // copy behind it: there it is better to wait on the host, where priorities count.
+      if (options.lane == Lane::kCompute) flags |= Operation::kFollowsIssued;
+    }
+  } else if (submission.frees_early) {
+    route.queue = &router_.find_frees(options.device);
+    flags |= Operation::kFreesEarly | Operation::kOnStream | Operation::kFollowsIssued;
+  } else {
+    flags |= Operation::kInline;
+  }
+  route.flags = static_cast<std::uint16_t>(flags);
+  constexpr unsigned kWithExtras = Operation::kAsync | Operation::kNamed |
+                                   Operation::kManyAccesses | Operation::kOnStream |
+                                   Operation::kCancellable;
+  route.has_extras = (flags & kWithExtras) != 0 || tracing();
+  return route;
+}
+
+[[gnu::always_inline]] inline Intake::Left ThreadedEngine::try_leave(const PlainPush& push) {
+  const Intake::Left left = ledger_.intake().try_leave(push);
+  if (left.sequence != 0) static_cast<WorkerPool*>(push.queue)->expect_arrival();
+  return left;
+}
+
+std::uint64_t ThreadedEngine::push(Task& task, VarList reads, VarList mutates,
+                                   const PushOptions& options) {
+  if (OperationScope::current() == nullptr && !tracing() && are_plain(options) &&
+      reads.size() + mutates.size() <= Operation::kInlineAccesses) {
+    const Intake::Left left = try_leave({.task = task,
+                                         .reads = reads,
+                                         .mutates = mutates,
+                                         .device = options.device,
+                                         .queue = &router_.find(options.device, options.lane),
+                                         .priority = options.priority,
+                                         .flags = flags_of(Submission::Kind::kRun, options)});
+    if (left.sequence != 0) return left.sequence;
+  }
+  return push_slowly(task, reads, mutates, options);
+}
+
+/// Apart, so that it costs the way of most pushes nothing.
+[[gnu::noinline]] std::uint64_t ThreadedEngine::push_slowly(Task& task, VarList reads,
+                                                            VarList mutates,
+                                                            const PushOptions& options) {
+  Submission submission = submission_of(task, reads, mutates, options);
+  return submit(submission);
+}
+
+std::uint64_t ThreadedEngine::submit(Submission& submission) {
+  using Admission = Submission::Admission;
+  const bool inside = OperationScope::current() != nullptr;
+  if (inside && submission.admission == Admission::kBlock) {
+    submission.admission = Admission::kForced;
+  }
+  try {
+    const Route where = route(submission);
+    const bool leaves = !inside && may_leave(submission, where);
+    if (tracing()) submission.pushed_at = now_ns();
+    for (;;) {
+      Intake::Left left;
+      if (leaves) {
+        left = try_leave({.task = *submission.task,
+                          .reads = submission.reads,
+                          .mutates = submission.mutates,
+                          .device = submission.options->device,
+                          .queue = where.queue,
+                          .priority = submission.priority,
+                          .flags = where.flags,
+                          .has_place = submission.admission == Admission::kAdmitted});
+      }
+      if (left.sequence != 0) return left.sequence;
+      if (!left.lacks_room) {
+        Ready ready(*this);
+        const std::uint64_t sequence = ledger_.push(submission, where, ready.list);
+        if (sequence != 0) return sequence;
+      }
+      wait_for_room(submission.call());
+      submission.admission = Admission::kAdmitted;
+    }
+  } catch (...) {
+    if (submission.admission == Admission::kAdmitted) ledger_.give_back_place();
+    throw;
+  }
+}
+
+Route ThreadedEngine::inspect(const Submission& submission) {
+  ledger_.check(submission);
+  return route(submission);
+}
+
+std::uint64_t ThreadedEngine::submit_block(ProgramRun& run) {
+  using Admission = Submission::Admission;
+  const bool inside = OperationScope::current() != nullptr;
+  Block block{.run = run,
+              .admission = inside ? Admission::kForced : Admission::kBlock,
+              .pushed_at = tracing() ? now_ns() : 0};
+  std::unique_ptr<GraphRun> graph = graph_of(run);
+  block.graph = graph.get();
+  if (graph != nullptr) graph->pool().open(*graph);
+  Ready ready(*this);
+  try {
+    for (;;) {
+      switch (ledger_.push_some(block, ready.list)) {
+        case Ledger::Pushed::kAll:
+          dispatch_to_workers(ready.list);
+          if (graph != nullptr && !graph->end_push()) {
+            graph.release();  // NOLINT(bugprone-unused-return-value): who ends it deletes it
+          }
+          return block.first;
+        case Ledger::Pushed::kSome:
+          dispatch_to_workers(ready.list);
+          break;
+        case Ledger::Pushed::kNone:
+          dispatch(ready.list);
+          wait_for_room("Recording::run");
+          block.admission = Admission::kAdmitted;
+          break;
+      }
+    }
+  } catch (...) {
+    if (graph != nullptr) graph->pool().close(*graph);
+    if (block.admission == Admission::kAdmitted) ledger_.give_back_place();
+    throw;
+  }
+}
+
+void ThreadedEngine::dispatch_to_workers(ReadyList& ready) noexcept {
+  ReadyList now;
+  ReadyList later;
+  while (Operation* const op = ready.pop()) {
+    (is_for_worker(*op) ? now : later).push(*op);
+  }
+  dispatch(now);
+  ready = later;
+}
+
+void ThreadedEngine::wait_for_room(std::string_view call) {
+  const bool admitted = ledger_.limit().wait_for_room([this] {
+    Ready ready(*this);
+    return ledger_.try_admit(ready.list, /*forced=*/false);
+  });
+  if (!admitted) throw_stopped(call);
+}
+
+}  // namespace heddle::detail
