@@ -31,6 +31,9 @@ struct alignas(64) Arrival {
 
   std::span<VarState* const> mutates() const { return {variables.data(), mutate_count}; }
   std::span<VarState* const> reads() const { return {variables.data() + mutate_count, read_count}; }
+  std::span<VarState* const> all() const {
+    return {variables.data(), std::size_t{mutate_count} + read_count};
+  }
 };
 
 static_assert(sizeof(Task) != 56 || offsetof(Arrival, variables) == 64,
@@ -103,9 +106,11 @@ class BasicArrivals {
     if (begin_ == kChunk) drop_chunk();
     return oldest_->places[begin_];
   }
-  void pop() {
-    ++begin_;
-    ++next_taken_;
+  void pop() { pop(1); }
+  /// So many of in_a_row().
+  void pop(std::size_t count) {
+    begin_ += count;
+    next_taken_ += count;
   }
   /// Those from the front on that lie in one chunk, of which there is one.
   std::span<Arrival> in_a_row() {

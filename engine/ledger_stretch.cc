@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "engine/base/grain.h"
 #include "engine/base/prefetch.h"
@@ -20,13 +21,14 @@ constexpr std::size_t kArrivalsAhead = 12;
 
 /// The ledger's line of each variable that `arrival` names.
 void fetch_variables(const Arrival& arrival) {
-  for (const auto& list : {arrival.mutates(), arrival.reads()}) {
-    for (const VarState* const var : list) base::prefetch_to_write(&var->is_poisoned);
-  }
+  for (const VarState* const var : arrival.all()) base::prefetch_to_write(&var->is_poisoned);
 }
 
 bool contains(Queues queues, const LaneQueue* queue) {
-  return std::find(queues.begin(), queues.end(), queue) != queues.end();
+  for (const LaneQueue* const one : queues) {  // mostly there is one
+    if (one == queue) return true;
+  }
+  return false;
 }
 
 /// How many of `arrivals` are for `queues`, and name only variables of which nothing is pending and
@@ -46,6 +48,25 @@ std::size_t count_free(std::span<const Arrival> arrivals, Queues queues) {
   }
   return count;
 }
+
+/// Operations that have ended, told to the Generations those of one together.
+class EndedTogether {
+ public:
+  explicit EndedTogether(Generations& generations) : generations_(generations) {}
+  void add(std::uint64_t generation) {
+    if (generation != generation_) tell();
+    generation_ = generation;
+    ++count_;
+  }
+  void tell() {
+    if (count_ != 0) generations_.end(generation_, std::exchange(count_, 0));
+  }
+
+ private:
+  Generations& generations_;
+  std::uint64_t generation_ = 0;
+  std::size_t count_ = 0;
+};
 
 /// An arrival that some worker of a stretch runs.
 struct Running {
@@ -123,17 +144,20 @@ void Ledger::open_stretch() {
   auto next = all.begin();
   std::array<Arrival*, Stretch::kPlaces> runs;
   Tracker::Touched touched;
-  for (std::size_t i = 0; i != claimed; ++i, arrivals.pop()) {
-    Arrival& arrival = arrivals.front();
-    const bool is_counted = arrivals.taken() < intake_.first_uncounted();
+  EndedTogether ended(generations_);
+  for (std::size_t i = 0; i != claimed; ++i) {
+    Arrival& arrival = stretch.arrival(i);
+    const bool is_counted = arrivals.taken() + i < intake_.first_uncounted();
     if (next != all.end() && next->number == i) {
       if (!is_counted) generations_.add(arrival.generation);
       runs[static_cast<std::size_t>(next++ - all.begin())] = &arrival;
       continue;
     }
-    if (is_counted) generations_.end(arrival.generation);
+    if (is_counted) ended.add(arrival.generation);
     Tracker::pass(arrival, touched);
   }
+  ended.tell();
+  arrivals.pop(claimed);
   arrivals.end_taking();
   touched.settle();
   ended_[static_cast<std::size_t>(Outcome::kCompleted)] += claimed - all.size();

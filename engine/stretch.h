@@ -74,6 +74,7 @@ class BasicStretch : public ReadyNode {
   }
   Chunk& chunk() const { return *chunk_; }
   const LaneQueue* queue() const { return queue_; }
+  Arrival& arrival(std::size_t number) const { return arrivals_[number]; }
   const Arrival& last() const { return arrivals_.back(); }
   std::size_t size() const { return arrivals_.size(); }
   /// A place for a worker: the first one is for the one that is alone at first. If the stretch is

@@ -214,14 +214,17 @@ Tracker::Held Tracker::push(Operation& op, const Arrival& arrival) {
 }
 
 bool Tracker::has_pending(const Arrival& arrival) {
-  return std::any_of(arrival.variables.data(), arrival.reads().data() + arrival.read_count,
+  const auto all = arrival.all();
+  return std::any_of(all.begin(), all.end(),
                      [](const VarState* var) { return var->newest != nullptr; });
 }
 
+/// With a plain loop, as the library's is unrolled for many.
 bool Tracker::is_free(const Arrival& arrival) {
-  return std::all_of(
-      arrival.variables.data(), arrival.reads().data() + arrival.read_count,
-      [](const VarState* var) { return var->newest == nullptr && !var->is_poisoned; });
+  for (const VarState* const var : arrival.all()) {
+    if (var->newest != nullptr || var->is_poisoned) return false;
+  }
+  return true;
 }
 
 void Tracker::pass(const Arrival& arrival, Touched& touched) {

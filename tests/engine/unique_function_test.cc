@@ -1,10 +1,12 @@
 #include "heddle/unique_function.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -121,6 +123,28 @@ TEST_CASE("small callables are stored inside the object") {
   const auto* inside = static_cast<const char*>(where);
   CHECK(std::less_equal<>()(begin, inside));
   CHECK(std::less<>()(inside, begin + sizeof(fn)));
+}
+
+TEST_CASE("every byte of a callable that fills the object moves with it") {
+  std::array<unsigned char, UniqueFunction<bool()>::kInlineSize> bytes{};
+  std::iota(bytes.begin(), bytes.end(), static_cast<unsigned char>(1));
+  UniqueFunction<bool()> fn = [bytes] {
+    return std::equal(bytes.begin() + 1, bytes.end(), bytes.begin(),
+                      [](unsigned char next, unsigned char one) { return next == one + 1; });
+  };
+  UniqueFunction<bool()> moved = std::move(fn);
+  CHECK(moved());
+}
+
+TEST_CASE("to destroy a callable does nothing if it is small and has no destructor") {
+  int n = 0;
+  const UniqueFunction<void()> small = [&n] { ++n; };
+  const UniqueFunction<void()> owns = [n = std::make_unique<int>()] {};
+  const UniqueFunction<void()> big = [bytes = std::array<char, 49>()] { static_cast<void>(bytes); };
+  CHECK(UniqueFunction<void()>().is_trivial());
+  CHECK(small.is_trivial());
+  CHECK_FALSE(owns.is_trivial());
+  CHECK_FALSE(big.is_trivial());
 }
 
 TEST_CASE("an over-aligned callable is aligned when it is called") {
