@@ -67,6 +67,8 @@ inline void begin_from(Operation& op, const Arrival& arrival) {
 ///  - Arrivals taken_ to published_ - 1 are here. Number n is place n % kChunk of its chunk, which
 ///    names the one after it before anything in that is published.
 ///  - A chunk is used again when all that was in it has been taken, and nobody holds it.
+///  - The task of a place without an arrival may be one that has run, if nothing is to be done to
+///    destroy it: the next one is made over it, and nothing looks at it.
 ///  - Who publishes holds lock(), which is sequentially consistent, and looks afterwards whether a
 ///    worker sleeps; who is going to sleep says so, and then asks seems_empty() (both sequentially
 ///    consistent, too): one sees the other.
@@ -81,6 +83,13 @@ class BasicArrivals {
   };
 
   BasicArrivals() = default;
+  ~BasicArrivals() {
+    for (; size() != 0; pop()) front().task.reset();
+    // What is left has run, and may be of a library that is not loaded any more.
+    for (const auto& chunk : chunks_) {
+      for (Arrival& place : chunk->places) std::construct_at(&place.task);
+    }
+  }
   BasicArrivals(const BasicArrivals&) = delete;
   BasicArrivals& operator=(const BasicArrivals&) = delete;
 

@@ -28,9 +28,9 @@ class Generations {
   std::uint64_t newest() const { return newest_; }
   void add(std::uint64_t generation, std::size_t count = 1) { pending(generation) += count; }
   void end(std::uint64_t generation, std::size_t count = 1) {
-    std::size_t& pending = this->pending(generation);
-    pending -= count;
-    if (pending == 0 && generation == oldest_) drop_empty();
+    std::size_t& left = pending(generation);
+    left -= count;
+    if (left == 0 && generation == oldest_) drop_empty();
   }
 
   /// Registers a waiter for all that is pending; it is woken when that has ended. False, and not

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -11,7 +12,8 @@
 
 namespace heddle::detail {
 
-/// A push of what just runs on a worker. Refers to what its caller holds.
+/// A push of what just runs on a worker, and names no more variables than lie in an Arrival. Refers
+/// to what its caller holds.
 struct PlainPush {
   Task& task;  ///< moved from once it is left
   VarList reads;
@@ -55,7 +57,7 @@ class Intake {
     bool lacks_room = false;     ///< the caller must have a place first, and else calls push()
   };
   /// Ledger::push() for one that is made outside of operations, or nothing. Who has left one has
-  /// its pool look for arrivals. Throws std::invalid_argument.
+  /// its pool look for arrivals. Throws std::invalid_argument and std::bad_alloc.
   Left try_leave(const PlainPush& push);
   /// False if there is none: see Arrivals::seems_empty().
   bool has_arrivals() const { return !arrivals_.seems_empty(); }
@@ -90,7 +92,9 @@ class Intake {
   const PendingLimit& limit() const { return limit_; }
 
  private:
-  /// Writes them down from `next` on, and returns the end. Throws std::invalid_argument.
+  // These throw std::invalid_argument.
+  void check(const PlainPush& push) const;
+  /// Writes them down from `next` on, and returns the end.
   VarState** list(VarList variables, VarState** next) const;
 
   const std::uint64_t engine_;
@@ -111,6 +115,12 @@ inline bool Intake::keeps_order(int priority) {
   return !has_priorities_;
 }
 
+[[gnu::cold]] inline void Intake::check(const PlainPush& push) const {
+  for (const VarList& list : {push.mutates, push.reads}) {
+    for (std::size_t i = 0; i < list.size(); ++i) check_usable(list[i], engine_, "Engine::push");
+  }
+}
+
 [[gnu::always_inline]] inline VarState** Intake::list(VarList variables, VarState** next) const {
   for (std::size_t i = 0; i < variables.size(); ++i) {
     VarState* const variable = variables[i];
@@ -125,14 +135,15 @@ inline bool Intake::keeps_order(int priority) {
   if (is_block_open_ || limit_.stopped()) [[unlikely]] {
     return {};
   }
-  Arrival& arrival = arrivals_.next();
-  list(push.reads, list(push.mutates, arrival.variables.data()));
   if (!push.has_place && (limit_.has_line() || !limit_.has_room())) [[unlikely]] {
+    check(push);
     return {.lacks_room = true};
   }
   if (!keeps_order(push.priority)) [[unlikely]] {
     return {};
   }
+  Arrival& arrival = arrivals_.next();
+  list(push.reads, list(push.mutates, arrival.variables.data()));
   name(push.mutates);
   name(push.reads);
   const std::uint64_t sequence = give_numbers(1);

@@ -53,16 +53,20 @@ std::size_t count_free(std::span<const Arrival> arrivals, Queues queues) {
 class EndedTogether {
  public:
   explicit EndedTogether(Generations& generations) : generations_(generations) {}
+  ~EndedTogether() { tell(); }
+  EndedTogether(const EndedTogether&) = delete;
+  EndedTogether& operator=(const EndedTogether&) = delete;
   void add(std::uint64_t generation) {
     if (generation != generation_) tell();
     generation_ = generation;
     ++count_;
   }
+
+ private:
   void tell() {
     if (count_ != 0) generations_.end(generation_, std::exchange(count_, 0));
   }
 
- private:
   Generations& generations_;
   std::uint64_t generation_ = 0;
   std::size_t count_ = 0;
@@ -144,19 +148,20 @@ void Ledger::open_stretch() {
   auto next = all.begin();
   std::array<Arrival*, Stretch::kPlaces> runs;
   Tracker::Touched touched;
-  EndedTogether ended(generations_);
-  for (std::size_t i = 0; i != claimed; ++i) {
-    Arrival& arrival = stretch.arrival(i);
-    const bool is_counted = arrivals.taken() + i < intake_.first_uncounted();
-    if (next != all.end() && next->number == i) {
-      if (!is_counted) generations_.add(arrival.generation);
-      runs[static_cast<std::size_t>(next++ - all.begin())] = &arrival;
-      continue;
+  {
+    EndedTogether ended(generations_);
+    for (std::size_t i = 0; i != claimed; ++i) {
+      Arrival& arrival = stretch.arrival(i);
+      const bool is_counted = arrivals.taken() + i < intake_.first_uncounted();
+      if (next != all.end() && next->number == i) {
+        if (!is_counted) generations_.add(arrival.generation);
+        runs[static_cast<std::size_t>(next++ - all.begin())] = &arrival;
+        continue;
+      }
+      if (is_counted) ended.add(arrival.generation);
+      Tracker::pass(arrival, touched);
     }
-    if (is_counted) ended.add(arrival.generation);
-    Tracker::pass(arrival, touched);
   }
-  ended.tell();
   arrivals.pop(claimed);
   arrivals.end_taking();
   touched.settle();

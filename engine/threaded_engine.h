@@ -61,7 +61,8 @@ class ThreadedEngine final : public EngineCore {
   void execute(Operation& op);
   /// execute() and after_callable() for one that runs on this thread, which is most of them.
   bool run(Operation& op, ReadyList& ready);
-  /// Runs the callable of an arrival of a Stretch. Returns what it has failed with, or null.
+  /// Runs the callable of an arrival of a Stretch where it lies, and destroys it if that does
+  /// something. Returns what it has failed with, or null.
   FailurePtr run(Arrival& arrival) noexcept;
   /// Operations are just run: nothing is traced, checked or cancelled.
   bool just_runs() const { return modes_.load(std::memory_order_relaxed) == 0; }
@@ -116,7 +117,10 @@ class ThreadedEngine final : public EngineCore {
   bool is_on(Mode mode) const { return (modes_.load(std::memory_order_relaxed) & mode) != 0; }
 
   Route route(const Submission& submission);
+  template <bool kMayLeave>
   std::uint64_t push_slowly(Task& task, VarList reads, VarList mutates, const PushOptions& options);
+  /// submit(); if it `may_leave` the submission, and that just runs, it is left to workers.
+  std::uint64_t submit(Submission& submission, bool may_leave);
   /// Intake::try_leave(), for the workers of its queue.
   Intake::Left try_leave(const PlainPush& push);
   /// Throws EngineStopped, naming `call`, after shutdown().

@@ -1,6 +1,8 @@
 // How a ThreadedEngine takes what is pushed.
 
+#include <cstdint>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "engine/block.h"
@@ -25,7 +27,7 @@ bool are_plain(const PushOptions& options) {
 }
 
 /// The same of a submission: outside of operations it may be left.
-bool may_leave(const Submission& submission, const Route& route) {
+bool just_run_by_worker(const Submission& submission, const Route& route) {
   if (route.has_extras || route.queue == nullptr || route.queue->is_stream()) return false;
   return submission.kind == Submission::Kind::kRun;
 }
@@ -83,6 +85,15 @@ Route ThreadedEngine::route(const Submission& submission) {
   return left;
 }
 
+/// Apart, so that it costs the way of most pushes nothing.
+template <bool kMayLeave>
+[[gnu::noinline]] std::uint64_t ThreadedEngine::push_slowly(Task& task, VarList reads,
+                                                            VarList mutates,
+                                                            const PushOptions& options) {
+  Submission submission = submission_of(task, reads, mutates, options);
+  return submit(submission, kMayLeave);
+}
+
 std::uint64_t ThreadedEngine::push(Task& task, VarList reads, VarList mutates,
                                    const PushOptions& options) {
   if (OperationScope::current() == nullptr && !tracing() && are_plain(options) &&
@@ -95,19 +106,16 @@ std::uint64_t ThreadedEngine::push(Task& task, VarList reads, VarList mutates,
                                          .priority = options.priority,
                                          .flags = flags_of(Submission::Kind::kRun, options)});
     if (left.sequence != 0) return left.sequence;
+    if (!left.lacks_room) return push_slowly<false>(task, reads, mutates, options);
   }
-  return push_slowly(task, reads, mutates, options);
-}
-
-/// Apart, so that it costs the way of most pushes nothing.
-[[gnu::noinline]] std::uint64_t ThreadedEngine::push_slowly(Task& task, VarList reads,
-                                                            VarList mutates,
-                                                            const PushOptions& options) {
-  Submission submission = submission_of(task, reads, mutates, options);
-  return submit(submission);
+  return push_slowly<true>(task, reads, mutates, options);
 }
 
 std::uint64_t ThreadedEngine::submit(Submission& submission) {
+  return submit(submission, /*may_leave=*/true);
+}
+
+std::uint64_t ThreadedEngine::submit(Submission& submission, bool may_leave) {
   using Admission = Submission::Admission;
   const bool inside = OperationScope::current() != nullptr;
   if (inside && submission.admission == Admission::kBlock) {
@@ -115,7 +123,7 @@ std::uint64_t ThreadedEngine::submit(Submission& submission) {
   }
   try {
     const Route where = route(submission);
-    const bool leaves = !inside && may_leave(submission, where);
+    const bool leaves = may_leave && !inside && just_run_by_worker(submission, where);
     if (tracing()) submission.pushed_at = now_ns();
     for (;;) {
       Intake::Left left;

@@ -132,7 +132,7 @@ FailurePtr ThreadedEngine::run(Arrival& arrival) noexcept {
   } catch (...) {
     keep_first();
   }
-  if (arrival.task.is_trivial()) return failure;  // its line stays with who pushes
+  if (arrival.task.is_trivially_destructible()) return failure;  // its line stays with who pushes
   try {
     arrival.task.reset();
   } catch (...) {

@@ -116,7 +116,9 @@ class UniqueFunction<Result(Args...)> {
   friend bool operator==(const UniqueFunction& fn, std::nullptr_t) noexcept { return !fn; }
 
   /// True if to destroy the callable does nothing.
-  bool is_trivial() const noexcept { return table_ == nullptr || table_->destroy == nullptr; }
+  bool is_trivially_destructible() const noexcept {
+    return table_ == nullptr || table_->destroy == nullptr;
+  }
 
   Result operator()(Args... args) { return table_->invoke(buffer_, std::forward<Args>(args)...); }
 

@@ -92,6 +92,17 @@ TEST_CASE("stopping ends every wait") {
   CHECK(wait.over());
 }
 
+TEST_CASE("a wait is over when the operations that it covers have ended together") {
+  Generations generations;
+  const std::uint64_t covered = generations.newest();
+  generations.add(covered, 3);
+  const Wait wait(generations);
+  generations.end(covered, 2);
+  CHECK_FALSE(wait.over());
+  generations.end(covered, 1);
+  CHECK(wait.over());
+}
+
 TEST_CASE("what the oldest wait does not cover is announced while it lasts") {
   Generations generations;
   CHECK(generations.first_uncovered() == kNone);

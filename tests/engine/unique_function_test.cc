@@ -141,10 +141,10 @@ TEST_CASE("to destroy a callable does nothing if it is small and has no destruct
   const UniqueFunction<void()> small = [&n] { ++n; };
   const UniqueFunction<void()> owns = [n = std::make_unique<int>()] {};
   const UniqueFunction<void()> big = [bytes = std::array<char, 49>()] { static_cast<void>(bytes); };
-  CHECK(UniqueFunction<void()>().is_trivial());
-  CHECK(small.is_trivial());
-  CHECK_FALSE(owns.is_trivial());
-  CHECK_FALSE(big.is_trivial());
+  CHECK(UniqueFunction<void()>().is_trivially_destructible());
+  CHECK(small.is_trivially_destructible());
+  CHECK_FALSE(owns.is_trivially_destructible());
+  CHECK_FALSE(big.is_trivially_destructible());
 }
 
 TEST_CASE("an over-aligned callable is aligned when it is called") {
