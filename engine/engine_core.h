@@ -54,6 +54,7 @@ struct Submission {
   }
 };
 
+/// Of a push with these arguments.
 inline Submission submission_of(Task& task, VarList reads, VarList mutates,
                                 const PushOptions& options) {
   return {.task = &task,

@@ -116,9 +116,8 @@ inline bool Intake::keeps_order(int priority) {
 }
 
 [[gnu::cold]] inline void Intake::check(const PlainPush& push) const {
-  for (const VarList& list : {push.mutates, push.reads}) {
-    for (std::size_t i = 0; i < list.size(); ++i) check_usable(list[i], engine_, "Engine::push");
-  }
+  check_usable(push.mutates, engine_, "Engine::push");
+  check_usable(push.reads, engine_, "Engine::push");
 }
 
 [[gnu::always_inline]] inline VarState** Intake::list(VarList variables, VarState** next) const {

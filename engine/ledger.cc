@@ -71,13 +71,8 @@ void Ledger::check(const Submission& submission) {
 }
 
 void Ledger::check_locked(const Submission& submission) const {
-  const auto check_list = [&, id = engine_.id()](VarList list) {
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      if (!is_usable(list[i], id)) refuse_variable(list[i], id, submission.call());
-    }
-  };
-  check_list(submission.mutates);
-  check_list(submission.reads);
+  check_usable(submission.mutates, engine_.id(), submission.call());
+  check_usable(submission.reads, engine_.id(), submission.call());
 }
 
 /// Whether a submission, or if null the run of a recording, that asks for `admission` may be pushed

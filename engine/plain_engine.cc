@@ -29,9 +29,8 @@ PlainEngine::PlainEngine(const EngineOptions& options)
     : EngineCore(options), trace_(options.trace) {}
 
 void PlainEngine::check(const Submission& submission) const {
-  for (const VarList& list : {submission.reads, submission.mutates}) {
-    for (std::size_t i = 0; i < list.size(); ++i) check_usable(list[i], id(), submission.call());
-  }
+  check_usable(submission.reads, id(), submission.call());
+  check_usable(submission.mutates, id(), submission.call());
 }
 
 PlainOperation PlainEngine::adopt(const Submission& submission) {

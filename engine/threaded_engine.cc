@@ -1,11 +1,7 @@
 #include "engine/threaded_engine.h"
 
 #include <new>
-#include <utility>
 
-#include <unistd.h>
-
-#include "engine/async_state.h"
 #include "engine/stop.h"
 
 namespace heddle::detail {

@@ -1,5 +1,6 @@
 // How a ThreadedEngine takes what is pushed.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -13,20 +14,22 @@
 namespace heddle::detail {
 namespace {
 
-/// Of what just runs.
-std::uint16_t flags_of(Submission::Kind kind, const PushOptions& options) {
+/// Operations with one of these have OperationExtras, and are never left.
+constexpr unsigned kWithExtras = Operation::kAsync | Operation::kNamed | Operation::kManyAccesses |
+                                 Operation::kOnStream | Operation::kCancellable;
+
+/// What the arguments of a push say, wherever it goes.
+unsigned flags_of(Submission::Kind kind, const PushOptions& options, std::size_t accesses) {
   unsigned flags = Operation::flags_of(kind, options.lane);
   if (options.overwrites) flags |= Operation::kOverwrites;
   if (options.brief) flags |= Operation::kBrief;
-  return static_cast<std::uint16_t>(flags);
+  if (!options.name.empty()) flags |= Operation::kNamed;
+  if (options.cancel) flags |= Operation::kCancellable;
+  if (accesses > Operation::kInlineAccesses) flags |= Operation::kManyAccesses;
+  return flags;
 }
 
-/// What is pushed with these just runs on a worker, if it is not traced.
-bool are_plain(const PushOptions& options) {
-  return !options.device.is_gpu() && options.name.empty() && !options.cancel;
-}
-
-/// The same of a submission: outside of operations it may be left.
+/// Outside of operations it may be left.
 bool just_run_by_worker(const Submission& submission, const Route& route) {
   if (route.has_extras || route.queue == nullptr || route.queue->is_stream()) return false;
   return submission.kind == Submission::Kind::kRun;
@@ -47,13 +50,9 @@ bool ThreadedEngine::try_admit() {
 Route ThreadedEngine::route(const Submission& submission) {
   const PushOptions& options = *submission.options;
   const bool is_async = submission.async_task != nullptr;
-  unsigned flags = flags_of(submission.kind, options);
+  unsigned flags =
+      flags_of(submission.kind, options, submission.reads.size() + submission.mutates.size());
   if (is_async) flags |= Operation::kAsync;
-  if (!options.name.empty()) flags |= Operation::kNamed;
-  if (submission.reads.size() + submission.mutates.size() > Operation::kInlineAccesses) {
-    flags |= Operation::kManyAccesses;
-  }
-  if (options.cancel) flags |= Operation::kCancellable;
   Route route;
   const bool has_callable = submission.task != nullptr || is_async;
   const bool is_brief_end = submission.kind == Submission::Kind::kDelete && options.brief;
@@ -72,9 +71,6 @@ Route ThreadedEngine::route(const Submission& submission) {
     flags |= Operation::kInline;
   }
   route.flags = static_cast<std::uint16_t>(flags);
-  constexpr unsigned kWithExtras = Operation::kAsync | Operation::kNamed |
-                                   Operation::kManyAccesses | Operation::kOnStream |
-                                   Operation::kCancellable;
   route.has_extras = (flags & kWithExtras) != 0 || tracing();
   return route;
 }
@@ -96,15 +92,16 @@ template <bool kMayLeave>
 
 std::uint64_t ThreadedEngine::push(Task& task, VarList reads, VarList mutates,
                                    const PushOptions& options) {
-  if (OperationScope::current() == nullptr && !tracing() && are_plain(options) &&
-      reads.size() + mutates.size() <= Operation::kInlineAccesses) {
+  const unsigned flags = flags_of(Submission::Kind::kRun, options, reads.size() + mutates.size());
+  if (OperationScope::current() == nullptr && !tracing() && !options.device.is_gpu() &&
+      (flags & kWithExtras) == 0) {
     const Intake::Left left = try_leave({.task = task,
                                          .reads = reads,
                                          .mutates = mutates,
                                          .device = options.device,
                                          .queue = &router_.find(options.device, options.lane),
                                          .priority = options.priority,
-                                         .flags = flags_of(Submission::Kind::kRun, options)});
+                                         .flags = static_cast<std::uint16_t>(flags)});
     if (left.sequence != 0) return left.sequence;
     if (!left.lacks_room) return push_slowly<false>(task, reads, mutates, options);
   }

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "heddle/var.h"
+
 #include "engine/base/block_cache.h"
 #include "engine/base/sync.h"
 #include "engine/failure.h"
@@ -90,6 +92,11 @@ inline void check_usable(const VarState* var, std::uint64_t engine_id, std::stri
   if (!is_usable(var, engine_id)) [[unlikely]] {
     refuse_variable(var, engine_id, call);
   }
+}
+
+/// The same for each of `list`.
+inline void check_usable(VarList list, std::uint64_t engine_id, std::string_view call) {
+  for (std::size_t i = 0; i < list.size(); ++i) check_usable(list[i], engine_id, call);
 }
 
 }  // namespace heddle::detail
