@@ -1,4 +1,4 @@
-#include "engine/device/cuda_for_each.h"
+#include "engine/device/cuda_transform.h"
 #include "ndarray/convert.h"
 #include "ndarray/cuda_kernels.h"
 #include "ndarray/dispatch.h"
@@ -8,10 +8,11 @@ namespace {
 
 template <class From, class To>
 void convert_all(const void* from, void* to, std::int64_t size) {
-  const auto* source = static_cast<const From*>(from);
-  auto* target = static_cast<To*>(to);
-  device::cuda_for_each("astype", size,
-                        [=] __device__(std::int64_t i) { target[i] = convert<To>(source[i]); });
+  device::cuda_transform(
+      "astype", size, static_cast<To*>(to), [] __device__(From element) {
+        return convert<To>(element);
+      },
+      static_cast<const From*>(from));
 }
 
 template <class From>

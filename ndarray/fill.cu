@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "engine/device/cuda_for_each.h"
+#include "engine/device/cuda_transform.h"
 #include "ndarray/convert.h"
 #include "ndarray/cuda_kernels.h"
 #include "ndarray/dispatch.h"
@@ -12,8 +13,7 @@ template <class Word>
 void fill_words(void* first, std::int64_t size, const void* element) {
   Word value;
   std::memcpy(&value, element, sizeof(value));
-  auto* const words = static_cast<Word*>(first);
-  device::cuda_for_each("fill", size, [=] __device__(std::int64_t i) { words[i] = value; });
+  device::cuda_transform("fill", size, static_cast<Word*>(first), [=] __device__ { return value; });
 }
 
 void fill(void* first, std::int64_t size, const void* element, std::size_t width) {

@@ -2,6 +2,7 @@
 #include <type_traits>
 
 #include "engine/device/cuda_for_each.h"
+#include "engine/device/cuda_transform.h"
 #include "ops/cuda_broadcast.h"
 #include "ops/formulas.h"
 #include "ops/kernels.h"
@@ -11,12 +12,13 @@ namespace heddle::ops::cuda {
 namespace {
 
 using device::cuda_for_each;
+using device::cuda_transform;
 
 template <class F, class T>
 void run_unary(const void* x, void* out, std::int64_t n) {
-  const T* const from = static_cast<const T*>(x);
-  T* const to = static_cast<T*>(out);
-  cuda_for_each(F::kName, n, [=] __device__(std::int64_t i) { to[i] = F::apply(from[i]); });
+  cuda_transform(
+      F::kName, n, static_cast<T*>(out), [] __device__(T a) { return F::apply(a); },
+      static_cast<const T*>(x));
 }
 
 template <class F, class T>
@@ -25,8 +27,8 @@ void run_arrays(const void* a, const void* b, void* out, const BroadcastPlan& pl
   const T* const y = static_cast<const T*>(b);
   T* const to = static_cast<T*>(out);
   if (plan.outer.empty() && plan.inner.step[0] == 1 && plan.inner.step[1] == 1) {
-    cuda_for_each(F::kName, plan.inner.size,
-                  [=] __device__(std::int64_t i) { to[i] = F::apply(x[i], y[i]); });
+    cuda_transform(
+        F::kName, plan.inner.size, to, [] __device__(T c, T d) { return F::apply(c, d); }, x, y);
     return;
   }
   const CudaBroadcast broadcast(F::kName, plan);
@@ -44,9 +46,9 @@ void run_scalar(const void* x, const Element8& scalar, bool scalar_first, void* 
   T s{};
   std::memcpy(&s, scalar.bytes.data(), sizeof(s));
   if (scalar_first) {
-    cuda_for_each(F::kName, n, [=] __device__(std::int64_t i) { to[i] = F::apply(s, from[i]); });
+    cuda_transform(F::kName, n, to, [=] __device__(T a) { return F::apply(s, a); }, from);
   } else {
-    cuda_for_each(F::kName, n, [=] __device__(std::int64_t i) { to[i] = F::apply(from[i], s); });
+    cuda_transform(F::kName, n, to, [=] __device__(T a) { return F::apply(a, s); }, from);
   }
 }
 
