@@ -74,6 +74,9 @@ class LaneQueue {
   /// An operation that is pushed will be submitted when what it waits for has ended, which may take
   /// long. Called with the ledger's lock, in the order of the sequence numbers: takes no lock.
   virtual void announce(Operation& /*operation*/) {}
+  /// Somebody on the host waits for an operation that has been issued: see device::Stream. May be
+  /// called with the ledger's lock, while there is such a one.
+  virtual void hurry() noexcept {}
   /// Queues the operations without blocking on any other operation. One that workers take from may
   /// be called with the ledger's lock: takes no lock but its own.
   virtual void submit(ReadyList operations) = 0;

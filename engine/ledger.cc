@@ -238,6 +238,7 @@ bool Ledger::issued(Operation& op, device::Token token, ReadyList& ready) {
   if (op.extras->ended_early) return false;
   op.extras->token = token;
   tracker_.issued(op, ready);
+  if (op.awaited.load(std::memory_order_relaxed) != Awaited::kNo || is_urgent()) op.queue->hurry();
   return true;
 }
 

@@ -120,6 +120,7 @@ bool ThreadedEngine::retry_while_others_end(const std::function<bool()>& attempt
     const MemoryRelief relief = ledger_.relief_for(waiting.wait);  // before the attempt
     if (attempt()) return true;
     if (!relief.is_possible) return false;
+    self.router_.hurry();  // what they free may be on its way
     if (relief.is_sure || relief.pending < pending) {
       stuck_at = Clock::now() + kStuck;
     } else if (Clock::now() > stuck_at) {

@@ -63,6 +63,11 @@ WorkerPool& Router::cpu_pool(Lane lane) {
   return static_cast<WorkerPool&>(*queue.load());
 }
 
+void Router::hurry() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& lane : streams_) lane->hurry();
+}
+
 void Router::stop() {
   const std::lock_guard lock(mutex_);
   for (const auto& pool : pools_) pool->stop();

@@ -42,6 +42,8 @@ class Router {
   WorkerPool* compute_pool() const {
     return static_cast<WorkerPool*>(cpu_[static_cast<std::size_t>(Lane::kCompute)].load());
   }
+  /// Somebody waits for everything that has been issued to streams.
+  void hurry();
   /// Number of queues made.
   int size() const { return size_.load(std::memory_order_relaxed); }
   /// Ends all threads. Every queue must be empty and stay so.

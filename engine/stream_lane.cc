@@ -28,6 +28,7 @@ void StreamLane::announce(Operation& operation) {
 
 void StreamLane::submit(ReadyList operations) {
   std::unique_lock lock(mutex_);
+  if (in_flight_ >= kCrowd && ++unlooked_ >= kCrowd) retire_some(lock);
   while (Operation* const op = operations.pop()) {
     announced_.remove(*op);
     queue_.push(*op);
@@ -40,7 +41,15 @@ void StreamLane::raise(Operation& operation, int from, int to) {
   queue_.raise(operation, from, to);
 }
 
-void StreamLane::issue_some(std::unique_lock<base::Mutex>& lock) {
+/// The caller has an operation that is not queued yet, so the stream stays.
+void StreamLane::retire_some(std::unique_lock<base::SpinLock>& lock) {
+  unlooked_ = 0;
+  lock.unlock();
+  stream_->retire();
+  lock.lock();
+}
+
+void StreamLane::issue_some(std::unique_lock<base::SpinLock>& lock) {
   if (issuing_) return;
   issuing_ = true;
   // What was issued last. If it is not, the stream may be gone, unless something is queued.
@@ -60,6 +69,7 @@ void StreamLane::issue_some(std::unique_lock<base::Mutex>& lock) {
     lock.lock();
   }
   issuing_ = false;
+  if (!queue_.empty()) hurry();
 }
 
 bool StreamLane::may_issue() {
@@ -85,6 +95,7 @@ void StreamLane::issue(Operation& op, bool& is_held) {
                              .failed = &StreamLane::failed,
                              .name = op.name(),
                              .is_async = is_async,
+                             .is_awaited = is_async || engine_.tracing(),
                              .recorded = op.extras->recorded,
                              .is_held = &is_held};
   const device::Token token = stream_->issue(work, waits_);
@@ -118,7 +129,9 @@ void StreamLane::free_place() {
   std::unique_lock lock(mutex_);
   --in_flight_;
   measure();
-  issue_some(lock);
+  // As long as a real GPU has enough this is left to who pushes: two threads would only be in each
+  // other's way. Nobody may come, but more will end.
+  if (!runs_callables() || in_flight_ <= window_ - window_ / 4) issue_some(lock);
 }
 
 /// Once the next one is issued, too.

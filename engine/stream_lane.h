@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/announced_ops.h"
-#include "engine/base/sync.h"
+#include "engine/base/spin_lock.h"
 #include "engine/device/backend.h"
 #include "engine/lane_queue.h"
 #include "engine/ready_queue.h"
@@ -32,6 +32,7 @@ class ThreadedEngine;
 ///    overtaken for long. What the stream holds back together counts as one.
 ///  - One thread at a time issues (issuing_); a thread that finds another at it leaves its
 ///    operations to that one, which looks again before it stops.
+///  - While operations are queued because the stream has enough, it is asked to hurry.
 class StreamLane final : public LaneQueue {
  public:
   /// What goes to `stream`, of which at most `window` operations are in flight; if not `on_host`
@@ -41,6 +42,7 @@ class StreamLane final : public LaneQueue {
 
   void announce(Operation& operation) override;
   void submit(ReadyList operations) override;
+  void hurry() noexcept override { stream_->hurry(); }
   void raise(Operation& operation, int from, int to) override;
 
   /// Ends the stream and its threads. Every operation must have ended.
@@ -51,12 +53,17 @@ class StreamLane final : public LaneQueue {
   static void failed(void* operation, std::exception_ptr error);
   static void finished(void* operation);
 
-  void issue_some(std::unique_lock<base::Mutex>& lock);
+  void retire_some(std::unique_lock<base::SpinLock>& lock);
+  void issue_some(std::unique_lock<base::SpinLock>& lock);
   bool may_issue();
   int most_in_flight();
   void measure();
   void issue(Operation& op, bool& is_held);
   void free_place();
+
+  /// So many are in flight, and have been submitted since, when it is worth a look at what has
+  /// ended.
+  static constexpr int kCrowd = 16;
 
   ThreadedEngine& engine_;
   const int window_;
@@ -64,9 +71,10 @@ class StreamLane final : public LaneQueue {
 
   AnnouncedOps announced_;  ///< and not submitted
 
-  base::Mutex mutex_;
+  base::SpinLock mutex_;  ///< guards what follows
   ReadyQueue queue_;
   int in_flight_ = 0;
+  int unlooked_ = 0;  ///< submissions since the last look at what has ended
   bool issuing_ = false;
   bool is_ahead_ = false;   ///< what goes to the stream next goes before something announced
   std::int64_t took_ = 0;   ///< an operation, while that is so, in ns; 0: not known

@@ -88,6 +88,7 @@ Waiter::State ThreadedEngine::block(Waiter& waiter, VarState* var) {
 }
 
 void ThreadedEngine::wait(Waiter& waiter, VarState* var) {
+  if (var == nullptr) router_.hurry();
   const Waiter::State state = block(waiter, var);
   ledger_.end_wait(var != nullptr);
   if (state != Waiter::State::kStopped) return;
@@ -162,6 +163,7 @@ ShutdownReport ThreadedEngine::shutdown(ShutdownMode mode, std::chrono::millisec
     last = ended();
     return last.places;
   };
+  router_.hurry();
   if (ledger_.limit().wait_until_empty(deadline_in(deadline), look)) return last.report;
   abandoned_.store(true);
   ledger_.stop_waiters();

@@ -44,6 +44,7 @@ bool ThreadedEngine::try_admit() {
   const bool must_queue = !inside && limit.has_line();
   if (!must_queue && ledger_.try_admit(ready.list, /*forced=*/inside)) return true;
   if (limit.stopped()) throw_stopped("Engine::try_push");
+  router_.hurry();
   return false;
 }
 
@@ -201,6 +202,7 @@ void ThreadedEngine::dispatch_to_workers(ReadyList& ready) noexcept {
 }
 
 void ThreadedEngine::wait_for_room(std::string_view call) {
+  router_.hurry();
   const bool admitted = ledger_.limit().wait_for_room([this] {
     Ready ready(*this);
     return ledger_.try_admit(ready.list, /*forced=*/false);

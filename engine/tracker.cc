@@ -30,6 +30,7 @@ void unlink(Access& access) {
 bool mark_awaited(Operation& op, Awaited how) {
   if (op.awaited.load(std::memory_order_relaxed) >= how) return false;
   op.awaited.store(how);
+  if (op.is_issued()) op.queue->hurry();
   return true;
 }
 
@@ -124,12 +125,11 @@ class Placing {
       if (may_take_long) op_.extras->waits_on_host = true;
     }
     ++blockers_;
-    if (priority_ > earlier.priority()) {
-      outranks_ = true;
-      has_marked_ |= mark_awaited(earlier, Awaited::kUrgently);
-    } else {
-      has_marked_ |= mark_awaited(earlier, how_);
-    }
+    const bool is_outranked = priority_ > earlier.priority();
+    if (is_outranked) outranks_ = true;
+    // What runs on a stream is not posted, and not awaited by what only has to be issued behind it.
+    if (!kPlain && follows_issued_ && earlier.is(Operation::kOnStream)) return;
+    has_marked_ |= mark_awaited(earlier, is_outranked ? Awaited::kUrgently : how_);
   }
 
   Operation& op_;

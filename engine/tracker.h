@@ -37,7 +37,8 @@ struct Arrival;
 ///  - The accesses of a variable end such that none ends before one that it waited for. So a
 ///    write is the oldest access when it ends, and what an operation inherits is final when
 ///    everything that it waits for is done.
-///  - What has not ended and is waited for is `awaited`.
+///  - What has not ended and is waited for is `awaited`; of what runs on a stream, what the host
+///    waits for.
 ///  - A pushed operation of higher priority than one that it waits for, directly or through others,
 ///    lends it its own, as far as there is credit for the steps to there.
 class Tracker {

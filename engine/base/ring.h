@@ -22,7 +22,14 @@ class Ring {
   const T& front() const { return (*this)[begin_]; }
   const T& back() const { return (*this)[end_ - 1]; }
 
-  /// These return false, with nothing changed, if there is no memory.
+  // These return false, with every element in place, if there is no memory.
+  /// There is room for so many elements.
+  [[nodiscard]] bool reserve(std::size_t size) noexcept {
+    while (places_.size() < size) {
+      if (!grow()) return false;
+    }
+    return true;
+  }
   [[nodiscard]] bool push_back(const T& element) noexcept {
     if (size() == places_.size() && !grow()) return false;
     (*this)[end_++] = element;

@@ -60,6 +60,7 @@ struct Work {
   void (*failed)(void* argument, std::exception_ptr error) = nullptr;
   std::string_view name = {};  ///< the operation's, for profilers; valid until run has returned
   bool is_async = false;       ///< it may also do something elsewhere than in the stream's order
+  bool is_awaited = false;     ///< its end should be noticed soon, as for Stream::hurry()
   RecordedPlace recorded = {};
   /// Where issue() says whether the work is held back; if it is not, it may end at any time.
   bool* is_held = nullptr;
@@ -96,6 +97,15 @@ class Stream {
   virtual bool joins(RecordedPlace /*place*/) const { return false; }
   /// Gives the device what is held back. Called by the thread that has issued it.
   virtual void flush() noexcept {}
+
+  // Where nothing tells the host that a device is done with work, somebody has to ask. Both may be
+  // called from any thread.
+  /// Somebody on the host waits for work that was issued: until all that has been has ended, it is
+  /// noticed soon. Without that it may take some milliseconds more. Blocks on nothing.
+  virtual void hurry() noexcept {}
+  /// Asks, on the calling thread, and calls `finished` of what is done, unless another thread is at
+  /// that.
+  virtual void retire() {}
 };
 
 /// What one logical device can do. Thread safety: every member may be called from any thread.

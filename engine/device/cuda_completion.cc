@@ -2,24 +2,35 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <mutex>
 #include <utility>
 
 #include <sys/prctl.h>
 
+#include "engine/base/scoped_value.h"
 #include "engine/base/thread.h"
 
 namespace heddle::device {
 namespace {
 
-using Clock = base::Clock;
+using base::Clock;
 
+/// How long the thread stays awake, without asking, when nobody waits any more: mostly somebody
+/// does again soon, and to wake it takes long.
+constexpr std::chrono::microseconds kLinger{100};
 constexpr std::chrono::microseconds kSpin{20};
 constexpr std::chrono::microseconds kLongestNap{200};
 constexpr std::chrono::milliseconds kLongestRest{5};
+/// How long nobody looks if nobody waits.
+constexpr std::chrono::milliseconds kUnhurried{2};
 constexpr std::chrono::milliseconds kStopLimit{100};
 
-/// How long to sleep if nothing has happened for `idle`; zero: not at all. What took long is
-/// noticed late by a five-hundredth of that, so that the thread costs next to nothing meanwhile.
+thread_local bool t_sweeps = false;
+
+/// How long to sleep if somebody waits and nothing has happened for `idle`; zero: not at all. What
+/// took long is noticed late by a five-hundredth of that, so that the thread costs next to nothing
+/// meanwhile.
 std::chrono::nanoseconds nap_after(std::chrono::nanoseconds idle) {
   if (idle < kSpin) return std::chrono::nanoseconds::zero();
   const auto nap = std::min<std::chrono::nanoseconds>(idle / 4, kLongestNap);
@@ -43,8 +54,26 @@ void CudaCompletion::watch(std::shared_ptr<CudaTimeline> timeline) {
   {
     const std::lock_guard lock(mutex_);
     arrived_.push_back(std::move(timeline));
+    is_eager_.store(true);
   }
-  arrival_.notify_one();
+  called_.notify_one();
+}
+
+void CudaCompletion::hurry() noexcept {
+  if (is_eager_.load()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    is_eager_.store(true);
+  }
+  called_.notify_one();
+}
+
+void CudaCompletion::retire(CudaTimeline& timeline) {
+  if (t_sweeps) return;
+  const std::unique_lock lock(sweep_mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  const base::ScopedValue<bool> sweeps(t_sweeps, true);
+  timeline.finish_some();
 }
 
 void CudaCompletion::stop() {
@@ -54,29 +83,49 @@ void CudaCompletion::stop() {
 
 void CudaCompletion::serve() {
   prctl(PR_SET_TIMERSLACK, 1000UL);  // in ns: naps are short
-  std::vector<std::shared_ptr<CudaTimeline>> busy;
-  Clock::time_point last_event = Clock::now();
+  t_sweeps = true;
+  Timelines busy;
   for (;;) {
+    rest(busy);
     {
-      std::unique_lock lock(mutex_);
-      const auto arrived = [this] { return !arrived_.empty(); };
-      if (busy.empty()) {
-        arrival_.wait(lock, arrived);
-      } else if (const auto nap = nap_after(Clock::now() - last_event); nap.count() > 0) {
-        arrival_.wait_for(lock, nap, arrived);
-      }
-      if (arrived()) last_event = Clock::now();
-      busy.insert(busy.end(), std::make_move_iterator(arrived_.begin()),
-                  std::make_move_iterator(arrived_.end()));
+      const std::lock_guard lock(mutex_);
+      std::move(arrived_.begin(), arrived_.end(), std::back_inserter(busy));
       arrived_.clear();
     }
     const std::lock_guard lock(sweep_mutex_);
-    if (sweep(busy)) last_event = Clock::now();
+    if (sweep(busy)) last_event_ = Clock::now();
   }
 }
 
+/// Until it is time to look again.
+void CudaCompletion::rest(const Timelines& busy) {
+  const auto is_urgent = [](const auto& timeline) { return timeline->is_urgent(); };
+  const auto is_called = [this] { return is_eager_.load(); };
+  std::unique_lock lock(mutex_);
+  is_eager_.store(false);
+  const Clock::time_point now = Clock::now();
+  if (std::any_of(busy.begin(), busy.end(), is_urgent)) {
+    is_eager_.store(true);
+    last_urgent_ = now;
+    const auto has_arrival = [this] { return !arrived_.empty(); };
+    const auto nap = nap_after(now - last_event_);
+    if (nap.count() != 0 && called_.wait_for(lock, nap, has_arrival)) last_event_ = Clock::now();
+    return;
+  }
+  if (!arrived_.empty()) return;
+  lock.unlock();
+  while (!is_called() && Clock::now() - last_urgent_ < kLinger) base::cpu_relax();
+  lock.lock();
+  if (busy.empty()) {
+    called_.wait(lock, is_called);
+  } else {
+    called_.wait_for(lock, kUnhurried, is_called);
+  }
+  last_event_ = Clock::now();
+}
+
 /// True if anything was finished. Timelines that are empty are dropped.
-bool CudaCompletion::sweep(std::vector<std::shared_ptr<CudaTimeline>>& busy) {
+bool CudaCompletion::sweep(Timelines& busy) {
   bool any = false;
   for (const auto& timeline : busy) any = timeline->finish_some() || any;
   std::erase_if(busy, [](const auto& timeline) { return timeline->stop_watching(); });

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "engine/base/scoped_value.h"
-#include "engine/device/cuda_completion.h"
 #include "engine/device/cuda_early_blocks.h"
 
 namespace heddle::device {
@@ -17,14 +16,17 @@ CudaFreeStream::CudaFreeStream(CudaGpu& gpu)
     : timeline_(open_timeline(gpu)), issued_(timeline_->reached()) {}
 
 CudaFreeStream::~CudaFreeStream() {
+  timeline_->hurry();
   timeline_->wait_until_empty();
   close_timeline(*timeline_);
 }
 
 CudaFreeStream* CudaFreeStream::current() noexcept { return t_current; }
 
+void CudaFreeStream::hurry() noexcept { timeline_->hurry(); }
+
 Token CudaFreeStream::issue(const Work& work, std::span<const Token> waits) {
-  CudaPiece piece;
+  CudaPiece& piece = timeline_->next();
   piece.work = work;
   piece.has_ended = true;
   piece.endings.reserve(1);
@@ -41,9 +43,7 @@ Token CudaFreeStream::issue(const Work& work, std::span<const Token> waits) {
     return Token{};
   }
   const Token token(id(), ++issued_);
-  const std::shared_ptr<CudaTimeline> timeline = timeline_;
-  // From here on the piece may finish, and then this object may be gone.
-  if (timeline->add(std::move(piece))) CudaCompletion::instance().watch(timeline);
+  timeline_->add();  // from here on the piece may finish, and then this object may be gone
   return token;
 }
 

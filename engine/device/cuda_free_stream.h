@@ -25,6 +25,7 @@ class CudaFreeStream final : public Stream {
 
   std::uint16_t id() const override { return timeline_->id(); }
   Token issue(const Work& work, std::span<const Token> waits) override;
+  void hurry() noexcept override;
 
   /// The stream whose work the calling thread runs at the moment; null outside of issue().
   static CudaFreeStream* current() noexcept;

@@ -38,6 +38,7 @@ CudaStream::CudaStream(CudaGpu& gpu, Lane lane)
 }
 
 CudaStream::~CudaStream() {
+  hurry();
   timeline_->wait_until_empty();
   close_timeline(*timeline_);
   const CudaCurrent current(gpu_);
@@ -49,13 +50,17 @@ CudaStream::~CudaStream() {
 
 CudaStream* CudaStream::current() noexcept { return t_current; }
 
+void CudaStream::hurry() noexcept { timeline_->hurry(); }
+
+void CudaStream::retire() { CudaCompletion::instance().retire(*timeline_); }
+
 void CudaStream::at_end(UniqueFunction<void()> action) {
   running_->endings.push_back(std::move(action));
 }
 
 Token CudaStream::issue(const Work& work, std::span<const Token> waits) {
   const CudaCurrent current(gpu_);
-  CudaPiece piece;
+  CudaPiece& piece = timeline_->next();
   piece.work = work;
   if (!joins(work.recorded)) flush();
   wait_for(waits, piece);
@@ -64,17 +69,19 @@ Token CudaStream::issue(const Work& work, std::span<const Token> waits) {
   } else {
     piece.is_held = capture(work.recorded);
     run(piece);
-    if (!piece.is_held) piece.event = record_event();
+    if (!piece.is_held) record_event(piece);
   }
   const Token token(id(), ++issued_);
   give_scratch_back(piece, token);
   const bool is_spoilt = piece.is_held && graphs_->is_spoilt_by(work);
   const bool is_held = piece.is_held;
-  if (is_held) ++held_;
+  if (is_held) {
+    ++held_;
+    last_held_ = &piece;
+  }
   if (work.is_held != nullptr) *work.is_held = is_held && !is_spoilt;
-  const std::shared_ptr<CudaTimeline> timeline = timeline_;
   // From here on the piece may finish, unless it is held back, and then this object may be gone.
-  if (timeline->add(std::move(piece))) CudaCompletion::instance().watch(timeline);
+  timeline_->add();
   if (is_spoilt) flush();
   return token;
 }
@@ -140,9 +147,11 @@ void CudaStream::flush() noexcept {
   const bool is_open = goes_on && graphs_->open_again();
   if (goes_on) running_->is_held = is_open;
   if (!is_open) leave_list();
+  if (std::exchange(held_, 0) == 0) return;
+  record_event(*last_held_);
   const std::shared_ptr<CudaTimeline> timeline = timeline_;
   // From here on what was held back may finish, and if nothing goes on this object may be gone.
-  if (std::exchange(held_, 0) != 0) timeline->submit(record_event(), failure);
+  timeline->submit(failure);
 }
 
 void CudaStream::run(CudaPiece& piece) {
@@ -158,7 +167,7 @@ void CudaStream::run_alone(CudaPiece& piece) {
     const CudaTurn turn(gpu_, handle_, piece);
     run(piece);
   }
-  if (!piece.has_ended) piece.event = record_event();
+  if (!piece.has_ended) record_event(piece);
 }
 
 bool CudaStream::has_seen(Token token) const {
@@ -168,7 +177,7 @@ bool CudaStream::has_seen(Token token) const {
 
 void CudaStream::wait_for(std::span<const Token> waits, CudaPiece& piece) {
   for (const Token token : waits) {
-    if (token == Token{} || has_seen(token)) continue;
+    if (has_seen(token) || is_reached(token)) continue;
     if (token.stream() >= seen_.size()) seen_.resize(std::size_t{token.stream()} + 1);
     const std::shared_ptr<CudaTimeline> other = find_timeline(token.stream());
     if (other != nullptr && other->reached() < token.sequence()) {
@@ -193,19 +202,23 @@ void CudaStream::delay_behind(CudaTimeline& other, std::uint64_t sequence) {
 }
 
 /// What cannot be recorded cannot be waited for: the GPU is of no use then.
-cudaEvent_t CudaStream::record_event() noexcept {
-  if (gpu_.is_lost()) return nullptr;
-  cudaEvent_t event = nullptr;
+void CudaStream::record_event(CudaPiece& piece) noexcept {
+  if (gpu_.is_lost()) return;
   const char* call = "cudaEventCreateWithFlags";
-  cudaError_t result = timeline_->take_event(event);
+  cudaError_t result = cudaSuccess;
+  if (piece.own_event == nullptr) {
+    result = cudaEventCreateWithFlags(&piece.own_event, cudaEventDisableTiming);
+  }
   if (result == cudaSuccess) {
     call = "cudaEventRecord";
-    result = cudaEventRecord(event, handle_);
+    result = cudaEventRecord(piece.own_event, handle_);
   }
-  if (result == cudaSuccess) return event;
+  if (result == cudaSuccess) {
+    piece.event = piece.own_event;
+    return;
+  }
   static_cast<void>(cudaGetLastError());
   gpu_.lose(result, call);
-  return nullptr;
 }
 
 }  // namespace heddle::device

@@ -20,8 +20,8 @@ namespace heddle::device {
 
 /// A stream of a GPU. issue() makes the stream wait for the tokens that it has not waited for yet,
 /// runs the work, which enqueues, on the calling thread, and records an event behind it. `finished`
-/// is called by the completion thread. With RuntimeOptions::debug_sync issue() also has the GPU end
-/// the work, before anybody enqueues more there.
+/// is called by the completion thread, or by who calls retire(). With RuntimeOptions::debug_sync
+/// issue() also has the GPU end the work, before anybody enqueues more there.
 ///
 /// Recorded work that may be captured is: what continues each other becomes one graph (CudaGraphs),
 /// which the GPU gets at once, with one event. Until then it is held back. A thread that holds some
@@ -47,6 +47,8 @@ class CudaStream final : public Stream {
     return is_capturing() && place.continues(last_);
   }
   void flush() noexcept override;
+  void hurry() noexcept override;
+  void retire() override;
 
   /// The stream whose work the calling thread runs at the moment; null outside of issue().
   static CudaStream* current() noexcept;
@@ -64,8 +66,8 @@ class CudaStream final : public Stream {
   /// Within the work: has the stream wait for the tokens that it has not seen.
   void wait_for(std::span<const Token> waits) { wait_for(waits, *running_); }
 
-  /// Within the work: has `action` called by the completion thread when the GPU is done with the
-  /// work, before `finished`. What it throws fails the work.
+  /// Within the work: has `action` called when the GPU is done with the work, before `finished` and
+  /// by the same thread. What it throws fails the work.
   void at_end(UniqueFunction<void()> action);
 
   /// Within the work, which keeps the order: a block of the GPU for what it enqueues. Throws
@@ -83,7 +85,7 @@ class CudaStream final : public Stream {
   void leave_list() noexcept;
   void run(CudaPiece& piece);
   void run_alone(CudaPiece& piece);
-  cudaEvent_t record_event() noexcept;
+  void record_event(CudaPiece& piece) noexcept;
   void give_scratch_back(CudaPiece& piece, Token token);
 
   CudaGpu& gpu_;
@@ -98,6 +100,7 @@ class CudaStream final : public Stream {
   std::unique_ptr<CudaGraphs> graphs_;    // null until something is captured
   RecordedPlace last_;                    // of what is captured
   std::uint64_t held_ = 0;                // pieces
+  CudaPiece* last_held_ = nullptr;        // if there are any
   CudaStream* next_gathering_ = nullptr;  // in the thread's list
 };
 

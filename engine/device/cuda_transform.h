@@ -57,7 +57,7 @@ __global__ void cuda_transform_kernel(std::int64_t n, std::int64_t packs, To* to
   std::int64_t i = first;
   for (; i + (kCudaAtOnce - 1) * step < packs; i += kCudaAtOnce * step) {
     cuda_store_packs<kSize, kCudaAtOnce>(to, i, step, f,
-                                     cuda_load_packs<kSize, kCudaAtOnce>(from, i, step)...);
+                                         cuda_load_packs<kSize, kCudaAtOnce>(from, i, step)...);
   }
   for (; i < packs; i += step) {
     cuda_store_packs<kSize, 1>(to, i, step, f, cuda_load_packs<kSize, 1>(from, i, step)...);

@@ -22,8 +22,8 @@
 
 // The calls of CUDA's runtime that engine/device/cuda_* and benchmarks/overlap make, on two GPUs
 // made of threads, or as many as HEDDLE_FAKE_CUDA_GPUS says: each stream is a thread that takes its
-// time. A program that this file is linked into has no other runtime. Kernels that nvcc compiled
-// cannot be launched; see emulated_cuda.h.
+// time, unless HEDDLE_FAKE_CUDA_QUICK is set. A program that this file is linked into has no other
+// runtime. Kernels that nvcc compiled cannot be launched; see emulated_cuda.h.
 
 namespace {
 
@@ -80,6 +80,7 @@ Memory& memory() {
 }
 
 std::atomic<bool> g_broken{false};
+std::function<void()> g_question_watcher;
 std::atomic<std::uint64_t> g_synchronizations{0};
 std::atomic<std::size_t> g_limit{std::size_t{1} << 40U};
 std::atomic<std::size_t> g_size{std::size_t{1} << 38U};
@@ -125,6 +126,9 @@ std::uint64_t fake_cuda_synchronizations() { return g_synchronizations.load(); }
 void enqueue_on_fake_cuda(CUstream_st* stream, std::function<void()> work) {
   if (stream == cudaStreamPerThread) return work();
   stream->enqueue(std::move(work));
+}
+void watch_fake_cuda_questions(std::function<void()> watcher) {
+  g_question_watcher = std::move(watcher);
 }
 void limit_fake_cuda_memory(std::size_t bytes) { g_limit.store(bytes); }
 bool take_fake_cuda_memory(std::size_t bytes) {
@@ -257,6 +261,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return report(cudaSuccess);
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (g_question_watcher) g_question_watcher();
   const std::lock_guard lock(event->mutex);
   return report(event->last == nullptr || event->last->is_reached() ? cudaSuccess
                                                                     : cudaErrorNotReady);

@@ -17,6 +17,9 @@ void enqueue_on_fake_cuda(CUstream_st* stream, std::function<void()> work);
 /// How often a thread was asked to wait for a stream, an event or a GPU.
 std::uint64_t fake_cuda_synchronizations();
 
+/// Is called before each question whether an event is reached, by the thread that asks.
+void watch_fake_cuda_questions(std::function<void()> watcher);
+
 /// From now on no more memory than this.
 void limit_fake_cuda_memory(std::size_t bytes);
 

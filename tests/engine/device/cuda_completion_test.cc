@@ -1,0 +1,193 @@
+#include "engine/device/cuda_completion.h"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include <catch2/catch.hpp>
+#include <cuda_runtime_api.h>
+
+#include "heddle/cuda.h"
+#include "heddle/engine.h"
+
+#include "engine/device/cuda_backend.h"
+#include "engine/device/cuda_stream.h"
+#include "tests/support/fake_cuda_runtime.h"
+#include "tests/support/gate.h"
+
+namespace heddle::device {
+namespace {
+
+using support::Gate;
+
+/// False if that is not so in 30 s.
+bool becomes_true(const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+/// A stream of its own, and how many pieces of it have finished on which thread.
+class Stream {
+ public:
+  Stream() : stream_(*cuda_gpu_of(Device::gpu(0)), Lane::kCompute) {}
+
+  void issue() {
+    ++issued_;
+    stream_.issue({.run = [](void*) {}, .finished = &Stream::finished, .argument = this}, {});
+  }
+  /// Until the GPU has done everything.
+  void synchronize() const { static_cast<void>(cudaStreamSynchronize(stream_.handle())); }
+  bool has_finished() const { return finished_.load() == issued_.load(); }
+  int finished_here() const { return finished_here_.load(); }
+  int issued() const { return issued_.load(); }
+  CudaStream* operator->() { return &stream_; }
+
+ private:
+  static void finished(void* stream) {
+    auto& self = *static_cast<Stream*>(stream);
+    if (std::this_thread::get_id() == self.owner_) ++self.finished_here_;
+    ++self.finished_;
+  }
+
+  const std::thread::id owner_ = std::this_thread::get_id();
+  std::atomic<int> issued_{0};
+  std::atomic<int> finished_{0};
+  std::atomic<int> finished_here_{0};
+  CudaStream stream_;  // last: it waits for its work
+};
+
+TEST_CASE("work that nobody waits for is found done all the same") {
+  Stream stream;
+  for (int i = 0; i < 20; ++i) stream.issue();
+  CHECK(becomes_true([&] { return stream.has_finished(); }));
+}
+
+TEST_CASE("a thread that asks a stream finishes what the stream has done") {
+  Stream stream;
+  // Another thread may be at it just then.
+  for (int round = 0; round < 100 && stream.finished_here() == 0; ++round) {
+    for (int i = 0; i < 20; ++i) stream.issue();
+    stream.synchronize();
+    stream->retire();
+  }
+  CHECK(stream.finished_here() > 0);
+}
+
+TEST_CASE("a stream that gets work as fast as it is asked finishes some of it", "[.]") {
+  constexpr int kPieces = 300;
+  Stream stream;
+  support::watch_fake_cuda_questions([&] {
+    if (stream.issued() < kPieces) stream.issue();
+    stream.synchronize();
+  });
+  stream.issue();
+  stream->hurry();
+  CHECK(becomes_true([&] { return stream.issued() == kPieces && stream.has_finished(); }));
+  support::watch_fake_cuda_questions({});
+}
+
+/// An engine with a stream that stands still, and what it knows of who waits.
+class HeldEngine {
+ public:
+  explicit HeldEngine(const EngineOptions& options = {}) : engine_(options) {
+    engine_.push(
+        [this](const RunContext& context) {
+          stream_ = CudaStream::current()->id();
+          support::enqueue_on_fake_cuda(cuda_stream(context), [gate = gate_] { gate->wait(); });
+        },
+        {}, {x_}, {.device = Device::gpu(0)});
+  }
+  ~HeldEngine() {
+    gate_->open();
+    engine_.wait_for_all();
+  }
+  HeldEngine(const HeldEngine&) = delete;
+  HeldEngine& operator=(const HeldEngine&) = delete;
+
+  Engine& engine() { return engine_; }
+  const Var& x() const { return x_; }
+  bool is_urgent() const { return find_timeline(stream_)->is_urgent(); }
+  void release() { gate_->open(); }
+
+ private:
+  const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
+  Engine engine_;
+  const Var x_ = engine_.new_variable();
+  std::uint16_t stream_ = 0;
+};
+
+TEST_CASE("what only the GPU waits for is not urgent") {
+  HeldEngine held;
+  held.engine().push([] {}, {}, {held.x()}, {.device = Device::gpu(0)});
+  held.engine().push([] {}, {held.x()}, {}, {.device = Device::gpu(1)});
+  CHECK_FALSE(held.is_urgent());
+}
+
+TEST_CASE("what an operation on the host waits for is urgent") {
+  HeldEngine held;
+  held.engine().push([] {}, {held.x()}, {});
+  CHECK(becomes_true([&] { return held.is_urgent(); }));
+}
+
+TEST_CASE("what a copy waits for is urgent") {
+  HeldEngine held;
+  held.engine().push([] {}, {held.x()}, {}, {.device = Device::gpu(0), .lane = Lane::kCopyOut});
+  CHECK(held.is_urgent());
+}
+
+TEST_CASE("what an operation on the host waits for is urgent when it is issued later") {
+  HeldEngine held;
+  Engine& engine = held.engine();
+  Gate gate;
+  const Var y = engine.new_variable();
+  engine.push([&gate] { gate.wait(); }, {}, {y});
+  engine.push([] {}, {y}, {held.x()}, {.device = Device::gpu(0)});
+  CHECK_FALSE(held.is_urgent());
+  engine.push([] {}, {held.x()}, {});
+  gate.open();
+  CHECK(becomes_true([&] { return held.is_urgent(); }));
+}
+
+TEST_CASE("what a thread waits for is urgent") {
+  HeldEngine held;
+  std::thread waiter;
+  SECTION("a variable") {
+    waiter = std::thread([&] { held.engine().wait_for_var(held.x()); });
+  }
+  SECTION("everything") {
+    waiter = std::thread([&] { held.engine().wait_for_all(); });
+  }
+  CHECK(becomes_true([&] { return held.is_urgent(); }));
+  held.release();
+  waiter.join();
+}
+
+TEST_CASE("what operations wait for because their stream has enough is urgent") {
+  EngineOptions options;
+  options.compute_window = 3;
+  HeldEngine held(options);
+  for (int i = 0; i < 2; ++i) held.engine().push([] {}, {}, {}, {.device = Device::gpu(0)});
+  CHECK_FALSE(held.is_urgent());
+  held.engine().push([] {}, {}, {}, {.device = Device::gpu(0)});
+  CHECK(held.is_urgent());
+}
+
+TEST_CASE("what a thread waits for that may push no more is urgent") {
+  EngineOptions options;
+  options.max_pending = 2;
+  HeldEngine held(options);
+  held.engine().push([] {}, {}, {}, {.device = Device::gpu(0)});
+  std::thread pusher([&] { held.engine().push([] {}, {}, {}); });
+  CHECK(becomes_true([&] { return held.is_urgent(); }));
+  held.release();
+  pusher.join();
+}
+
+}  // namespace
+}  // namespace heddle::device
