@@ -9,10 +9,8 @@ namespace {
 template <class From, class To>
 void convert_all(const void* from, void* to, std::int64_t size) {
   device::cuda_transform(
-      "astype", size, static_cast<To*>(to), [] __device__(From element) {
-        return convert<To>(element);
-      },
-      static_cast<const From*>(from));
+      "astype", size, static_cast<To*>(to),
+      [] __device__(From element) { return convert<To>(element); }, static_cast<const From*>(from));
 }
 
 template <class From>

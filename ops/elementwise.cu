@@ -46,9 +46,11 @@ void run_scalar(const void* x, const Element8& scalar, bool scalar_first, void* 
   T s{};
   std::memcpy(&s, scalar.bytes.data(), sizeof(s));
   if (scalar_first) {
-    cuda_transform(F::kName, n, to, [=] __device__(T a) { return F::apply(s, a); }, from);
+    cuda_transform(
+        F::kName, n, to, [=] __device__(T a) { return F::apply(s, a); }, from);
   } else {
-    cuda_transform(F::kName, n, to, [=] __device__(T a) { return F::apply(a, s); }, from);
+    cuda_transform(
+        F::kName, n, to, [=] __device__(T a) { return F::apply(a, s); }, from);
   }
 }
 
