@@ -33,7 +33,7 @@ thread_local bool t_sweeps = false;
 /// meanwhile.
 std::chrono::nanoseconds nap_after(std::chrono::nanoseconds idle) {
   if (idle < kSpin) return std::chrono::nanoseconds::zero();
-  const auto nap = std::min<std::chrono::nanoseconds>(idle / 4, kLongestNap);
+  const auto nap = std::min<std::chrono::nanoseconds>(idle / 16, kLongestNap);
   const auto rest = std::min<std::chrono::nanoseconds>(idle / 500, kLongestRest);
   return std::max(nap, rest);
 }
