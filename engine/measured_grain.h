@@ -16,7 +16,7 @@ class MeasuredGrain {
  public:
   /// The last one was so small that to hand it to another core takes as long.
   bool is_tiny() const { return is_tiny_.load(std::memory_order_relaxed); }
-  /// The same, and they come one after the other.
+  /// Two workers would cost more than they gain, and they come one after the other.
   bool are_fine() const { return are_fine_.load(std::memory_order_relaxed); }
   /// To find out what waits for what takes as long as they do, and they come one after the other.
   bool are_short() const { return are_short_.load(std::memory_order_relaxed); }
@@ -38,8 +38,10 @@ class MeasuredGrain {
   }
 
  private:
-  // In ns: of one, and of kMeasureEvery that come one after the other.
-  static constexpr std::int64_t kFine = 300;
+  // In ns: of one, and of kMeasureEvery that come one after the other. Two workers of a stretch get
+  // more done than one from some 100 ns on; to go from lane to lane takes longer.
+  static constexpr std::int64_t kTiny = 300;
+  static constexpr std::int64_t kFine = 110;
   static constexpr std::int64_t kFineTogether = 64000;
   static constexpr std::int64_t kShort = 16000;
   static constexpr std::int64_t kShortTogether = 1024000;
@@ -48,7 +50,7 @@ class MeasuredGrain {
     if (is.load(std::memory_order_relaxed) != value) is.store(value);
     return value;
   }
-  bool note_one(std::int64_t took) { return set(is_tiny_, took < kFine); }
+  bool note_one(std::int64_t took) { return set(is_tiny_, took < kTiny); }
 
   base::Atomic<bool> is_tiny_{base::kShortAtFirst};
   base::Atomic<bool> are_fine_{false};
