@@ -190,7 +190,8 @@ ReadyNode* WorkerPool::take(Worker& me) {
   begin_taking(me.taken_at);
   const std::uint32_t waits = engine_.ledger().waits();
   const bool has_waited = std::exchange(me.waits, waits) != waits;
-  me.is_fed = !has_waited && queue_.size() < kEnough && !queue_.empty();
+  me.is_fed = !has_waited && queue_.size() < kEnough && !queue_.empty() &&
+              engine_.ledger().intake().seem_fewer(kEnough);
   const ReadyPlace first = queue_.take();
   // Few, so that something is left for each of the others also if these take long. With one worker
   // none that came before its turn: the next such one might have to go first again.
