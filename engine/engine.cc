@@ -226,12 +226,12 @@ Engine::Admission::~Admission() {
 
 void Engine::check_push(VarList reads, VarList mutates, const PushOptions& options) const {
   check_lane("Engine::try_push", options.lane);
-  core_->inspect({.reads = reads, .mutates = mutates, .options = &options});
+  core_->inspect({.reads = reads, .mutates = mutates, .options = &options, .is_tried = true});
 }
 
 std::uint64_t Engine::push_admitted(Admission& admission, detail::Task&& task, VarList reads,
                                     VarList mutates, const PushOptions& options) {
-  check_lane("Engine::try_push", options.lane);
+  check_push(reads, mutates, options);
   admission.granted_ = false;
   return detail::submit(*core_, {.task = &task,
                                  .reads = reads,

@@ -47,9 +47,12 @@ struct Submission {
   std::int64_t pushed_at = 0;  ///< if traced
   device::RecordedPlace recorded = {};
 
+  bool is_tried = false;  ///< by try_push
+
   /// The call that it comes from, for messages.
   std::string_view call() const {
     if (kind == Kind::kDelete) return "Engine::delete_variable";
+    if (is_tried) return "Engine::try_push";
     return kind == Kind::kClear ? "Engine::clear_error" : "Engine::push";
   }
 };

@@ -31,10 +31,11 @@ EngineCore& core_of(const Engine& engine);
 
 enum class ShutdownMode : std::uint8_t {
   kDrain,   ///< run everything that was pushed
-  kCancel,  ///< skip what has not started; it poisons what it mutates
+  kCancel,  ///< skip what has not started, but for deletions; it poisons what it mutates
 };
 
-/// How the operations of an engine ended, over its whole life. Each is counted once.
+/// How the operations of an engine ended, over its whole life, clear_error() and delete_variable()
+/// included. Each is counted once; what was abandoned, in a later report, as what it became.
 struct ShutdownReport {
   std::uint64_t completed = 0;  ///< ran and succeeded
   std::uint64_t failed = 0;     ///< threw, or were skipped because of a failure
@@ -52,7 +53,9 @@ struct ShutdownReport {
 ///
 /// What an operation throws poisons the variables that it mutates: operations that read or mutate
 /// those are skipped and pass the same error on, and waiting for such a variable throws it. So does
-/// an operation that is cancelled before it starts: by shutdown(), or in a group (CancelSource).
+/// an operation that is cancelled before it starts: by shutdown(), or in a group (CancelSource). Of
+/// several errors that meet, the one of the operation with the lowest sequence number goes on. What
+/// an operation throws that mutates nothing only wait_for_all() tells.
 ///
 /// An empty, deleted or foreign variable and a null callable are std::invalid_argument; a push
 /// after shutdown() from outside of operations is EngineStopped.
@@ -63,7 +66,8 @@ class Engine {
   static Engine& get();
 
   explicit Engine(const EngineOptions& options = {});
-  /// Waits for every pushed operation.
+  /// Waits for every pushed operation, so what these use must be declared before the engine. Errors
+  /// that no wait has told are dropped.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -71,20 +75,23 @@ class Engine {
   Var new_variable(std::string_view name = {});
 
   /// The variable's last operation: `last` runs once all of its operations have ended, also if it
-  /// is poisoned, where `options` say. If that is brief, any thread that calls the engine may run
-  /// it. Never blocks. The handle is stale when the call returns.
+  /// is poisoned or cancelled, where `options` say. If these say `brief`, any thread may run it
+  /// inside of a call of the engine, this call included: hold no lock that it takes. Never blocks.
+  /// The handle is stale when the call returns.
   void delete_variable(Var var, UniqueFunction<void()> last = {}, const PushOptions& options = {});
 
   /// Queues `fn`, callable as fn(RunContext&) or fn(), and returns its sequence number. Blocks
   /// while max_pending operations are pending, except inside an operation. A variable may be
-  /// named several times; mutating wins over reading.
+  /// named several times; mutating wins over reading. `fn` is destroyed before the operation ends,
+  /// and what its destructor throws counts as thrown by it.
   template <class Fn>
   std::uint64_t push(Fn&& fn, VarList reads, VarList mutates, const PushOptions& options = {}) {
     return push_task(detail::make_task(std::forward<Fn>(fn)), reads, mutates, options);
   }
 
-  /// As push, but the operation ends when its Completion is done or fails.
-  /// `fn` is callable as fn(RunContext&, Completion).
+  /// As push, but the operation ends when its Completion is done or fails. `fn` is callable as
+  /// fn(RunContext&, Completion). What it throws before that fails the operation; after that only
+  /// wait_for_all() throws it.
   template <class Fn>
   std::uint64_t push_async(Fn&& fn, VarList reads, VarList mutates,
                            const PushOptions& options = {}) {
@@ -92,7 +99,7 @@ class Engine {
   }
 
   /// As push, but returns nullopt, with `fn` not moved from, where push would block. On an engine
-  /// without threads (kExplore) a full queue runs an operation instead.
+  /// without threads (kExplore) that runs an operation first, so that who tries again gets on.
   template <class Fn>
   std::optional<std::uint64_t> try_push(Fn&& fn, VarList reads, VarList mutates,
                                         const PushOptions& options = {}) {
@@ -108,26 +115,29 @@ class Engine {
 
   /// Blocks until every write of `var` pushed so far is done; their effects are then visible.
   /// Throws the OpError that poisons `var`, Cancelled if a CancelSource and EngineStopped if
-  /// kCancel kept it from being written, and ReentrantWait inside an operation.
+  /// shutdown() kept it from being written, and ReentrantWait inside an operation.
   ///
   /// In this and the other waits the calling thread may run operations that it waits for, in the
   /// place of a worker of the CPU's compute lane: these see its thread_local variables and its
-  /// signal mask, and it returns, also because of shutdown(), when the one that it runs has ended.
+  /// signal mask. It never returns in the middle of one, not even because of shutdown().
   void wait_for_var(const Var& var);
 
-  /// As wait_for_var, and every read of `var` pushed so far has ended too.
+  /// As wait_for_var, and every read of `var` pushed so far has ended too. What a reader has thrown
+  /// is not thrown here: it has poisoned what that mutates.
   void wait_for_var_unused(const Var& var);
 
   /// Blocks until all operations pushed so far, and those that they push, have ended. Throws an
   /// AggregateError of the errors not reported by an earlier wait; what a CancelSource cancelled is
-  /// no error. EngineStopped if kCancel has cancelled operations.
+  /// no error. EngineStopped if shutdown() has cancelled operations, or has left some that have not
+  /// ended.
   void wait_for_all();
 
-  /// Number of ended operations that mutate `var`.
+  /// Number of ended operations that mutate `var`, failed ones and clear_error() included.
   std::uint64_t version(const Var& var) const;
 
-  /// Lifts the poison of `var`, in program order. What the variable stands for is unspecified
-  /// until it is written again.
+  /// Lifts the poison of `var`, in program order, as an operation of its own that mutates it. What
+  /// the variable stands for is unspecified until it is written again; wait_for_all() still tells
+  /// the error.
   void clear_error(const Var& var);
 
   /// Calls `fn` on this thread and captures the operations that it pushes to this engine, by push,
@@ -137,12 +147,14 @@ class Engine {
   /// If `fn` throws, nothing is recorded and the exception is thrown here.
   Recording record(UniqueFunction<void()> fn);
 
-  /// Ends the engine: no further pushes from outside operations. Returns at the deadline at the
-  /// latest, then with operations abandoned. Waiters of cancelled work get EngineStopped. Blocks.
+  /// Ends the engine: no further pushes from outside operations. Returns `deadline` from now at
+  /// the latest, then with operations abandoned: these go on, and to wait for them throws
+  /// EngineStopped, as for what is cancelled. Blocks.
   ShutdownReport shutdown(ShutdownMode mode = ShutdownMode::kDrain,
                           std::chrono::milliseconds deadline = std::chrono::seconds(60));
 
-  /// The options in effect, environment and defaults resolved.
+  /// The options in effect: what was left to a default is resolved, in the default engine by the
+  /// environment.
   const EngineOptions& options() const;
 
   /// The operations that have ended so far, in the order of their end, if EngineOptions::trace.

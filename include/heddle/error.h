@@ -38,7 +38,7 @@ class OpError : public Error {
   std::shared_ptr<const State> state_;
 };
 
-/// Several operations failed. Thrown by Engine::wait_for_all().
+/// Operations failed, one or more. Thrown by Engine::wait_for_all(); no OpError, but has them.
 class AggregateError : public Error {
  public:
   AggregateError(std::vector<OpError> errors, std::size_t omitted);
@@ -59,7 +59,8 @@ class ReentrantWait : public Error {
   using Error::Error;
 };
 
-/// The engine was shut down, before or by cancelling the operation that was waited for.
+/// The engine was shut down, before, or by cancelling the operation that was waited for, or by
+/// leaving it when its time was over.
 class EngineStopped : public Error {
  public:
   using Error::Error;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The whole public API.
+// The whole public API, but for heddle/cuda.h.
 
 #include "heddle/cancel.h"
 #include "heddle/device.h"

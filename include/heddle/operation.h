@@ -21,7 +21,8 @@ struct CancelState;
 class EngineCore;
 }  // namespace detail
 
-/// What a running operation knows about itself. Copyable; for push_async valid until completion.
+/// What a running operation knows about itself. The callable's reference is valid until that
+/// returns; a copy until the operation ends, which with push_async is later.
 struct RunContext {
   Device device;
   Lane lane = Lane::kCompute;
@@ -29,6 +30,7 @@ struct RunContext {
   /// True once the engine is being shut down with kCancel, or the operation's group is cancelled.
   bool stop_requested() const;
 
+  // For stop_requested().
   const detail::EngineCore* engine = nullptr;
   const detail::CancelState* group = nullptr;
 };

@@ -146,6 +146,7 @@ TEST_CASE("an error about a variable names the call that was given it") {
   const Var x = engine.new_variable();
   engine.delete_variable(x);
   CHECK_THROWS_WITH(engine.push([] {}, {x}, {}), StartsWith("[Engine::push] "));
+  CHECK_THROWS_WITH(engine.try_push([] {}, {x}, {}), StartsWith("[Engine::try_push] "));
   CHECK_THROWS_WITH(engine.clear_error(x), StartsWith("[Engine::clear_error] "));
   CHECK_THROWS_WITH(engine.delete_variable(x, {}, {.name = "given"}),
                     StartsWith("[Engine::delete_variable] "));
