@@ -14,16 +14,21 @@ namespace heddle::detail {
 /// Which workers of a pool run nothing: those that search for work, nap, or sleep.
 ///
 /// Thread safety: members that are const and those that only count may be called from any thread,
-/// asleep_ is guarded by the pool's lock.
+/// asleep_ and coming_ are guarded by the pool's lock.
 ///
 /// Invariants:
 ///  - A sleeping worker counts in sleeping(), and may be claimed as soon as it is in asleep_: then
 ///    it counts as searching, and so as awake, before its thread or another one for it is there;
 ///    or nobody comes, as somebody just wants its seat (see Tour).
+///  - One that is in coming_ is claimed, and nobody but the thread that was woken for it, or who
+///    recalls it before that one is there, touches it.
 ///  - All counters are sequentially consistent: see WorkerPool and PoolGroup for what meets there.
 class IdleWorkers {
  public:
-  explicit IdleWorkers(std::size_t workers) : workers_(workers) { asleep_.reserve(workers); }
+  explicit IdleWorkers(std::size_t workers) : workers_(workers) {
+    asleep_.reserve(workers);
+    coming_.reserve(workers);
+  }
 
   std::uint32_t sleeping() const { return sleeping_.load(); }
   std::uint32_t searching() const { return searching_.load(); }
@@ -33,9 +38,11 @@ class IdleWorkers {
   /// Workers that run or look for something.
   std::size_t awake() const { return workers_ - sleeping() - napping(); }
   /// One was woken and is not here yet.
-  bool has_coming() const { return coming_.load(std::memory_order_relaxed) != 0; }
+  bool has_coming() const { return coming_count_.load(std::memory_order_relaxed) != 0; }
   /// One searches that is no more on its way here.
-  bool has_searcher() const { return searching() > coming_.load(); }
+  bool has_searcher() const { return searching() > coming_count_.load(); }
+  /// Some search, and all of them are still on their way.
+  bool are_all_coming() const { return has_coming() && !has_searcher(); }
   /// A worker sleeps, none searches, and none that naps will see what those that are awake leave.
   bool lack_searcher() const {
     const std::uint32_t asleep = sleeping();
@@ -56,8 +63,6 @@ class IdleWorkers {
     if (searching) end_search();
   }
   void end_nap() { napping_.fetch_sub(1); }
-  /// A worker that was claimed and woken is here.
-  void arrive() { coming_.fetch_sub(1); }
 
   /// Counts a worker as asleep, before the last look.
   void begin_sleep(bool searching) {
@@ -65,6 +70,8 @@ class IdleWorkers {
     if (searching) end_search();
   }
   void cancel_sleep() { sleeping_.fetch_sub(1); }
+
+  // With the lock.
   /// After that look.
   void lie_down(Worker& worker) {
     worker.is_asleep = true;
@@ -83,20 +90,39 @@ class IdleWorkers {
     get_up(worker);
     return worker;
   }
-  /// For who wakes what it has claimed.
-  void expect() { coming_.fetch_add(1); }
   void get_up(Worker& worker) {
     worker.is_asleep = false;
     std::erase(asleep_, &worker);
     sleeping_.fetch_sub(1);
     begin_search();
   }
+  /// For who wakes what it has claimed.
+  void expect(Worker& worker) {
+    coming_.push_back(&worker);
+    count_coming();
+  }
+  /// A worker that was claimed and woken is here.
+  void arrive(const Worker& worker) {
+    std::erase(coming_, &worker);
+    count_coming();
+  }
+  /// One that was woken and is not here yet, as if the caller had claimed it; the thread that was
+  /// woken sleeps on. Or null.
+  Worker* recall();
+  /// Whoever is woken from now on has to come.
+  void end_recalls() {
+    coming_.clear();
+    count_coming();
+  }
 
  private:
+  void count_coming() { coming_count_.store(static_cast<std::uint32_t>(coming_.size())); }
+
   const std::size_t workers_;
   std::vector<Worker*> asleep_;
+  std::vector<Worker*> coming_;  ///< of the searching ones
   alignas(64) base::Atomic<std::uint32_t> searching_{0};
-  base::Atomic<std::uint32_t> coming_{0};  ///< of the searching ones
+  base::Atomic<std::uint32_t> coming_count_{0};
   base::Atomic<std::uint32_t> napping_{0};
   /// Apart, as who puts something into the inbox reads it.
   alignas(64) base::Atomic<std::uint32_t> sleeping_{0};

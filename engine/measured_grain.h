@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -14,8 +15,14 @@ namespace heddle::detail {
 /// Thread safety: every member may be called from any thread.
 class MeasuredGrain {
  public:
-  /// The last one was so small that to hand it to another core takes as long.
-  bool is_tiny() const { return is_tiny_.load(std::memory_order_relaxed); }
+  /// They are so small that to hand one to another core takes as long. A single one may have taken
+  /// long: the system may have interrupted it.
+  bool is_tiny() const { return doubts() <= kDoubtsOfOne; }
+  /// The next one should be measured, too.
+  bool is_in_doubt() const {
+    const std::uint32_t doubts = this->doubts();
+    return doubts != 0 && doubts <= kDoubtsOfOne;
+  }
   /// Two workers would cost more than they gain, and they come one after the other.
   bool are_fine() const { return are_fine_.load(std::memory_order_relaxed); }
   /// To find out what waits for what takes as long as they do, and they come one after the other.
@@ -42,6 +49,9 @@ class MeasuredGrain {
   // more done than one from some 100 ns on; to go from lane to lane takes longer.
   static constexpr std::int64_t kTiny = 300;
   static constexpr std::int64_t kFine = 110;
+  /// One that takes long is made good by so many that do not, and a second one before that counts.
+  static constexpr std::uint32_t kDoubtsOfOne = 4;
+  static constexpr std::uint32_t kMostDoubts = kDoubtsOfOne + 1;
   static constexpr std::int64_t kFineTogether = 64000;
   static constexpr std::int64_t kShort = 16000;
   static constexpr std::int64_t kShortTogether = 1024000;
@@ -50,9 +60,20 @@ class MeasuredGrain {
     if (is.load(std::memory_order_relaxed) != value) is.store(value);
     return value;
   }
-  bool note_one(std::int64_t took) { return set(is_tiny_, took < kTiny); }
+  bool note_one(std::int64_t took) {
+    const std::uint32_t before = doubts();
+    std::uint32_t now = before;
+    if (took >= kTiny) {
+      now = std::min(before + kDoubtsOfOne, kMostDoubts);
+    } else if (before != 0) {
+      now = before - 1;
+    }
+    if (now != before) doubts_.store(now, std::memory_order_relaxed);
+    return now <= kDoubtsOfOne;
+  }
+  std::uint32_t doubts() const { return doubts_.load(std::memory_order_relaxed); }
 
-  base::Atomic<bool> is_tiny_{base::kShortAtFirst};
+  base::Atomic<std::uint32_t> doubts_{base::kShortAtFirst ? 0 : kMostDoubts};  ///< of is_tiny()
   base::Atomic<bool> are_fine_{false};
   base::Atomic<bool> are_short_{base::kShortAtFirst};
 };

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "engine/base/thread.h"
 #include "engine/worker_pool.h"
@@ -57,7 +58,7 @@ void PoolGroup::stop(const WorkerPool& pool) {
 }
 
 std::size_t PoolGroup::awake() const {
-  std::size_t awake = 0;
+  std::size_t awake = changing_.load();
   for (std::size_t i = 0; i != count(); ++i) awake += pool(i).idle().awake();
   return awake;
 }
@@ -69,14 +70,16 @@ std::uint64_t PoolGroup::takes() const {
 }
 
 bool PoolGroup::is_looked_after(const WorkerPool& pool, bool may_come) const {
-  if (has_tour() || (watching_.load() != 0 && awake() != 0)) return true;
+  if (has_tour() || changing_.load() != 0 || (watching_.load() != 0 && awake() != 0)) return true;
   return any_but(pool, [may_come](WorkerPool& other) {
     return may_come ? other.idle().searching() != 0 : other.idle().has_searcher();
   });
 }
 
-/// Where operations are small one worker is enough, as long as somebody watches.
+/// Where operations are small one worker is enough, as long as somebody watches. What is left to a
+/// thread that is on its way is not being run.
 bool PoolGroup::should_stand_in(WorkerPool& pool) const {
+  if (pool.awaits_worker()) return true;
   if (!pool.lacks_worker()) return false;
   return watching_.load() == 0 || !pool.is_fine() || pool.idle().awake() == 0;
 }
@@ -86,10 +89,12 @@ bool PoolGroup::lacks_worker(const WorkerPool& but) const {
 }
 
 bool PoolGroup::has_queued(const WorkerPool& but) const {
-  return is_fine() && any_but(but, [](WorkerPool& other) {
-           return other.idle().lack_searcher() && other.seems_to_have_work() &&
-                  other.has_free_seat();
-         });
+  const bool is_fine = this->is_fine();
+  return any_but(but, [is_fine](WorkerPool& other) {
+    if (other.awaits_worker()) return true;
+    return is_fine && other.idle().lack_searcher() && other.seems_to_have_work() &&
+           other.has_free_seat();
+  });
 }
 
 void PoolGroup::hand_over(const WorkerPool& pool) const {
@@ -107,6 +112,14 @@ Worker* PoolGroup::claim() const {
     if (Worker* const worker = other.claim()) return worker;
   }
   return nullptr;
+}
+
+bool PoolGroup::shares_cpu(const Worker& me) const {
+  const int here = me.awake_on.load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i != count(); ++i) {
+    if (pool(i).has_awake_on(here, me)) return true;
+  }
+  return false;
 }
 
 bool PoolGroup::watch(PoolThread& self) {
@@ -181,19 +194,34 @@ bool PoolGroup::goes_on() const {
   return false;
 }
 
+void PoolGroup::begin_change(Worker& me) {
+  me.self->is_changing = me.pool.may_stand_in();
+  if (me.self->is_changing) changing_.fetch_add(1);
+}
+
+void PoolGroup::end_change(PoolThread& self) {
+  if (std::exchange(self.is_changing, false)) changing_.fetch_sub(1);
+}
+
 void PoolGroup::sleep(Worker& me, PoolThread& self) {
-  if (me.pool.may_stand_in() && stand_in(me, self)) return;
+  if (me.pool.may_stand_in()) {
+    const bool is_another = stand_in(me, self);
+    end_change(self);
+    if (is_another || stand_in(me, self)) return;  // the second time for what was left to it
+  }
   do {
     const bool may_watch = self.worker.load()->pool.may_stand_in();
     if (may_watch && watch(self) && get_up(self)) return;
     while (self.woken.load() == PoolThread::kNot) self.woken.wait(PoolThread::kNot);
-  } while (self.woken.exchange(PoolThread::kNot) == PoolThread::kToWatch);
+  } while (self.woken.exchange(PoolThread::kNot) != PoolThread::kToWork);
   self.is_searching = true;
-  self.worker.load()->pool.idle().arrive();
+  Worker& worker = *self.worker.load();
+  const std::lock_guard lock(worker.pool.mutex());
+  worker.pool.idle().arrive(worker);
 }
 
-/// Makes the calling thread, which is `me` and has lain down, the worker that another pool lacks.
-/// False if none does, or if somebody is just waking this one.
+/// Makes the calling thread, which is `me` and has lain down, the worker that a pool lacks or
+/// awaits. False if none does, or if somebody is just waking this one.
 bool PoolGroup::stand_in(Worker& me, PoolThread& self) {
   Worker* const lacking = claim();
   if (lacking == nullptr) return false;
@@ -210,7 +238,10 @@ bool PoolGroup::stand_in(Worker& me, PoolThread& self) {
       return true;
     }
   }
-  lacking->pool.idle().expect();
+  {
+    const std::lock_guard lock(lacking->pool.mutex());
+    lacking->pool.idle().expect(*lacking);
+  }
   wake(lacking);
   return false;
 }

@@ -17,20 +17,25 @@ class WorkerPool;
 /// has nothing to do becomes the sleeping worker of another pool that has work; the thread that
 /// this one had becomes the worker that the first one was, and sleeps on. So what goes from lane to
 /// lane does not wake a thread at each step, and yet every worker has a thread of its own at every
-/// moment, whatever the operations do.
+/// moment, whatever the operations do. The same goes for a worker whose thread has been woken and
+/// is not there yet: the system may have put that behind another one, for milliseconds.
 ///
 /// Thread safety: add(), start() and stop() are called by one thread at a time; every other member
 /// may be called from any thread.
 ///
 /// Invariants:
 ///  - A pool lacks a worker if it has work, a worker of it sleeps, and none of it searches (see
-///    WorkerPool). If one does, a thread of another pool searches, or one watches and one is awake,
-///    or one is on Tour, or somebody is just claiming its worker. For who puts work into a pool and
-///    sees such a thread wakes nobody, and
-///     - who stops searching, or lies down to sleep, looks into all pools afterwards;
+///    WorkerPool). If one does, a thread of another pool searches or is changing its worker, or one
+///    watches and one is awake, or one is on Tour, or somebody is just claiming its worker. For who
+///    puts work into a pool and sees such a thread wakes nobody, and
+///     - who stops searching, or lies down to sleep, looks into all pools afterwards, and once more
+///       after it counts no more as changing;
 ///     - who stops watching searches, after that is to be seen;
 ///     - who puts looks for them after the work is to be seen.
 ///    All of this is sequentially consistent, so one sees the other.
+///  - Who has recalled a worker (see IdleWorkers) is it, and searches. The thread that was woken
+///  for
+///    it finds that it was not, or has taken note of that before: then nobody can recall it.
 ///  - One watches at most, and only where operations are small: others need not wait for long until
 ///    one that is awake comes to their pool. If they do, or if nothing goes on and none is on Tour,
 ///    the watching ends.
@@ -50,12 +55,18 @@ class PoolGroup {
 
   bool has_others() const { return count() > 1; }
   bool may_spin() const { return awake() <= spinning_.load(); }
+  /// Another worker that is awake was where `me` is when it last found work.
+  bool shares_cpu(const Worker& me) const;
   /// True if who puts work into `pool` may leave it to a thread of another one, which is there or,
   /// if it `may_come`, on its way.
   bool is_looked_after(const WorkerPool& pool, bool may_come = false) const;
   bool is_fine() const { return is_fine_.load(); }
   /// Another pool lacks a worker that the calling thread should be.
   bool lacks_worker(const WorkerPool& but) const;
+  /// By the thread that is the worker `me`, before it counts as asleep. From then on what is put
+  /// somewhere is left to it, until it is another worker, or has found that it need not be.
+  void begin_change(Worker& me);
+  void end_change(PoolThread& self);
   /// By a worker of `pool` that stops searching: wakes those that are lacking elsewhere.
   void hand_over(const WorkerPool& pool) const;
   /// By the thread that was the worker `me`, which has lain down: until the worker that the thread
@@ -92,7 +103,7 @@ class PoolGroup {
   std::size_t awake() const;
   std::uint64_t takes() const;
   bool should_stand_in(WorkerPool& pool) const;
-  /// The worker that a pool lacks, claimed, or null.
+  /// The worker that a pool lacks or awaits, claimed, or null.
   Worker* claim() const;
   bool stand_in(Worker& me, PoolThread& self);
   static bool get_up(PoolThread& self);
@@ -112,6 +123,7 @@ class PoolGroup {
 
   base::Atomic<PoolThread*> touring_{nullptr};
   alignas(64) base::Atomic<std::uint32_t> watching_{0};
+  base::Atomic<std::uint32_t> changing_{0};       ///< threads, their workers
   base::Atomic<bool> is_fine_{false};             ///< the operations that were measured last
   std::array<std::uint64_t, kMaxPools> taken_{};  ///< WorkerPool::takes(); of who watches
 };

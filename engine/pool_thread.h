@@ -27,6 +27,11 @@ struct PoolThread {
     woken.store(kToWork);
     woken.notify_one();
   }
+  /// It was woken to work and is not here yet: it need not. False if it is here, or was not woken.
+  bool sleep_on() {
+    std::uint32_t to_work = kToWork;
+    return woken.compare_exchange_strong(to_work, kNot);
+  }
   void ask_to_watch() {
     std::uint32_t not_yet = kNot;
     if (woken.compare_exchange_strong(not_yet, kToWatch)) woken.notify_one();
@@ -35,6 +40,7 @@ struct PoolThread {
   base::Atomic<Worker*> worker;
   /// To work: its worker was claimed for it, or all is at an end.
   base::Atomic<std::uint32_t> woken{kNot};
+  bool is_changing = false;   ///< see PoolGroup::begin_change()
   bool is_searching = false;  ///< its worker counts as searching, though it has not begun to
   std::uint64_t watched = 0;  ///< PoolGroup::takes() when it watched last
   Tour tour;

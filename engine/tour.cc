@@ -35,14 +35,16 @@ void Tour::gather(std::span<WorkerPool* const> pools) {
   }
 }
 
-/// A sleeping worker, whose seat the caller has then; null if there is other work, or none.
+/// A worker that sleeps or is on its way, whose seat the caller has then; null if there is other
+/// work, or none.
 Worker* Tour::lend(WorkerPool& pool) {
   const std::lock_guard held(pool.mutex_);
   IdleWorkers& idle = pool.idle_;
-  if (!pool.grain_.is_tiny() || !idle.can_claim() || !pool.has_free_seat()) return nullptr;
+  if (!pool.grain_.is_tiny() || !pool.has_free_seat()) return nullptr;
   if (pool.seems_to_have_work() || !pool.open_runs_.empty()) return nullptr;
-  pool.guests_.fetch_add(1);
-  return &idle.claim();
+  Worker* const worker = idle.can_claim() ? &idle.claim() : idle.recall();
+  if (worker != nullptr) pool.guests_.fetch_add(1);
+  return worker;
 }
 
 void Tour::forget_stretch(WorkerPool& pool) {
@@ -105,7 +107,7 @@ void Tour::change_worker(const Seat& kept) {
   other.worker.store(&before);
   before.is_fed = false;
   before.waits_since = 0;
-  before.cpu.store(-1, std::memory_order_relaxed);
+  before.forget_cpu();
   pool.idle_.begin_sleep(/*searching=*/false);
   pool.idle_.lie_down(before);
 }

@@ -18,8 +18,8 @@ struct Worker;
 class WorkerPool;
 
 /// How a thread of a PoolGroup runs small operations of several lanes in the order in which they
-/// have arrived (see Stretch): it takes the seat of a sleeping worker in every other pool, too, so
-/// that it need not go from lane to lane. The threads of these workers sleep on.
+/// have arrived (see Stretch): it takes the seat of a worker that sleeps, or is on its way, in
+/// every other pool, too, so that it need not go from lane to lane. The threads of these sleep on.
 ///
 /// If an operation takes long, other lanes must not wait for it. So a sleeping thread watches (see
 /// PoolGroup), and displaces a thread that does not get on: that keeps the seat in the lane of
@@ -93,7 +93,7 @@ class Tour {
   /// It is going to run something of that pool; false if that has something else to do first.
   bool goes_to(const WorkerPool& pool);
   /// Before something that it runs: the time, or 0 for most.
-  std::int64_t begin_measuring();
+  std::int64_t begin_measuring(const WorkerPool& pool);
 
   std::span<Seat> seats() { return {seats_.data(), count_}; }
   void add(WorkerPool& pool, Worker& worker);

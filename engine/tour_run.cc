@@ -14,8 +14,11 @@ namespace {
 /// How long who sets out waits for the workers of other pools to sleep, in ns.
 constexpr std::int64_t kGather = 30000;
 
+/// The same where a thread waits for what is pending.
+constexpr std::int64_t kGatherUrgently = 10000;
+
 /// After that has failed no worker of the pool tries again for so many looks.
-constexpr std::uint32_t kLooksWhenRefused = 16;
+constexpr std::uint32_t kLooksWhenRefused = 4;
 
 /// Who finds fewer arrivals than this lets others come.
 constexpr std::uint64_t kFewToCome = 16;
@@ -40,7 +43,11 @@ bool Tour::set_out(Worker& me, bool& searching) {
 /// The workers of other pools are about to sleep, as long as these have no work.
 bool Tour::gather_and_enter(Worker& me, bool& searching, ReadyList& ready) {
   WorkerPool& home = me.pool;
-  for (const std::int64_t until = now_ns() + kGather; now_ns() < until; base::yield()) {
+  const std::int64_t begin = now_ns();
+  for (bool is_last = false; !is_last; base::yield()) {
+    // After that another one may have had this CPU for long: then it is worth another look.
+    const bool is_urgent = home.engine_.ledger().is_urgent();
+    is_last = now_ns() - begin >= (is_urgent ? kGatherUrgently : kGather);
     if (home.group_.lacks_worker(home) || home.seems_to_have_work()) return false;
     if (!home.group_.gather(*me.self)) continue;
     if (searching) {
@@ -51,7 +58,7 @@ bool Tour::gather_and_enter(Worker& me, bool& searching, ReadyList& ready) {
     }
     if (!prepare()) return false;
     if (enter_stretch(me, ready)) return true;
-    if (!ready.empty() || home.engine_.ledger().is_urgent()) return false;
+    if (!ready.empty()) return false;
   }
   home.without_stretch_.store(kLooksWhenRefused, std::memory_order_relaxed);
   return false;
@@ -96,8 +103,9 @@ bool Tour::goes_to(const WorkerPool& pool) {
   return true;
 }
 
-std::int64_t Tour::begin_measuring() {
-  return ++ran_ % base::kMeasureEveryOnTour == 0 ? now_ns() : 0;
+std::int64_t Tour::begin_measuring(const WorkerPool& pool) {
+  const bool measures = ++ran_ % base::kMeasureEveryOnTour == 0 || pool.grain_.is_in_doubt();
+  return measures ? now_ns() : 0;
 }
 
 /// Until there is no more, or something else is to be done first. Returns what the last one has
@@ -111,7 +119,7 @@ FailurePtr Tour::run_arrivals(Stretch& stretch, WorkerPool& home) {
     Arrival* arrival = nullptr;
     const auto claim = stretch.claim(/*place=*/0, ledger.first_uncovered(), arrival);
     if (claim != Stretch::Claim::kSome) break;
-    const std::int64_t begin = begin_measuring();
+    const std::int64_t begin = begin_measuring(*pool);
     FailurePtr failure = engine.run(*arrival);
     if (failure != nullptr) return failure;
     if (begin == 0) continue;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "engine/base/cpus.h"
 #include "engine/base/grain.h"
 #include "engine/base/sync.h"
 #include "engine/batch.h"
@@ -32,7 +33,10 @@ struct alignas(64) Worker {
   /// Once in a while, what has arrived counts as work: else who runs on would overtake it for ever.
   bool looks_around() const { return ran % kLookEvery == 0; }
   /// Before an operation, to find out whether operations are small: the time, or 0 for most.
-  std::int64_t begin_measuring() { return ++ran % base::kMeasureEvery == 0 ? now_ns() : 0; }
+  std::int64_t begin_measuring() {
+    const bool is_due = ++ran % base::kMeasureEvery == 0;
+    return is_due || measures_next ? now_ns() : 0;
+  }
 
   /// Some times, for a short while.
   bool waits_for_stretch() {
@@ -40,6 +44,17 @@ struct alignas(64) Worker {
     if (now_ns() - waits_since >= kMaxWait) return false;
     for (int i = 0; i < kFewPauses; ++i) base::cpu_relax();
     return true;
+  }
+
+  /// It has found work.
+  void note_cpu() {
+    const int here = base::current_cpu();
+    cpu.store(here, std::memory_order_relaxed);
+    awake_on.store(here, std::memory_order_relaxed);
+  }
+  void forget_cpu() {
+    cpu.store(-1, std::memory_order_relaxed);
+    awake_on.store(-1, std::memory_order_relaxed);
   }
 
   WorkerPool& pool;
@@ -55,8 +70,11 @@ struct alignas(64) Worker {
   bool is_fed = false;            ///< it found work at its last look, but little
   std::uint32_t waits = 0;        ///< Ledger::waits() at its last look
   std::uint32_t ran = 0;          ///< operations, since a nap
+  bool measures_next = false;     ///< not only one of kMeasureEvery
   std::int64_t measured_at = 0;
   base::Atomic<int> cpu{-1};  ///< that it is on, as of when it found work; -1 while it has none
+  base::Atomic<int> awake_on{-1};  ///< the same, until it sleeps or naps
+  std::int64_t left_cpu_at = 0;
   /// First operation of the run that it is at, 0: it is at none; and that one's priority.
   base::Atomic<std::uint64_t> run_sequence{0};
   base::Atomic<int> run_priority{0};

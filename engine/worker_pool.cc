@@ -16,9 +16,6 @@ constexpr std::size_t kEnough = 4;
 /// What a worker takes along at most from what others could run.
 constexpr std::size_t kFewAlong = 16;
 
-/// How long an end may wait to be taken note of while every worker is busy, in ns.
-constexpr std::int64_t kMaxDeferral = 3000;
-
 /// Operations that a worker may run ahead of its batch.
 constexpr std::uint64_t kMaxKept = ReadyQueue::kPatience;
 
@@ -43,6 +40,12 @@ WorkerPool::WorkerPool(ThreadedEngine& engine, PoolGroup& group, int workers, bo
     group_.stop(*this);
     throw;
   }
+}
+
+void WorkerPool::stop() {
+  const std::lock_guard lock(mutex_);
+  stopping_.store(true);
+  idle_.end_recalls();
 }
 
 void WorkerPool::put(ReadyNode& node) {
@@ -83,6 +86,8 @@ bool WorkerPool::lacks_worker() const {
   return takes_arrivals() && engine_.ledger().intake().has_arrivals();
 }
 
+bool WorkerPool::awaits_worker() const { return idle_.are_all_coming() && seems_to_have_work(); }
+
 bool WorkerPool::takes_arrivals() const {
   if (!in_group_.load()) return true;
   return !group_.has_tour() && (engine_.ledger().intake().seem_fewer(base::kFewestInStretch) ||
@@ -100,7 +105,7 @@ void WorkerPool::expect_arrival() {
   if (idle_.sleeping() == 0 || !idle_.lack_searcher()) return;
   // Small operations of several lanes had better be run by the thread that is on its way.
   if (may_stand_in() && group_.is_looked_after(*this, /*may_come=*/group_.is_fine())) return;
-  if (!engine_.is_only_queue()) {
+  if (!engine_.is_only_queue() && !group_.is_fine()) {
     engine_.take_in();
     if (!engine_.ledger().intake().seems_to_have_arrivals()) return;  // else it lacks memory
   }
@@ -114,7 +119,8 @@ void WorkerPool::expect_arrival() {
 
 Worker* WorkerPool::claim() {
   const std::lock_guard lock(mutex_);
-  return idle_.lack_searcher() ? claim_one() : nullptr;
+  if (idle_.lack_searcher()) return claim_one();
+  return awaits_worker() ? idle_.recall() : nullptr;
 }
 
 /// What is in a batch counts, too: its worker may be at something long, as all may have to run at
@@ -130,7 +136,7 @@ Worker* WorkerPool::claim_sleeper() {
   const bool has_queue = !queue_.empty();
   if (has_queue_.load(std::memory_order_relaxed) != has_queue) has_queue_.store(has_queue);
   Worker* const worker = lacks_searcher() ? claim_one() : nullptr;
-  if (worker != nullptr) idle_.expect();
+  if (worker != nullptr) idle_.expect(*worker);
   return worker;
 }
 
@@ -259,7 +265,7 @@ bool WorkerPool::could_defer(const Worker& me) const {
 
 bool WorkerPool::may_defer(const Worker& me) {
   if (!could_defer(me)) return false;
-  if (deferred_since_.load() == 0) deferred_since_.store(now_ns());
+  deferred_.add();
   return idle_.searching() == 0 && (idle_.sleeping() == 0 || idle_.napping() != 0);
 }
 
@@ -282,16 +288,11 @@ void WorkerPool::end(Worker& me, Operation& op, ReadyList& ready) {
 }
 
 void WorkerPool::collect_deferred() {
-  if (deferred_since_.exchange(0) != 0) engine_.collect();
-}
-
-bool WorkerPool::is_overdue() const {
-  const std::int64_t deferred_since = deferred_since_.load(std::memory_order_relaxed);
-  return deferred_since != 0 && now_ns() - deferred_since > kMaxDeferral;
+  if (deferred_.take()) engine_.collect();
 }
 
 void WorkerPool::collect_overdue() {
-  if (is_overdue()) collect_deferred();
+  if (deferred_.are_overdue()) collect_deferred();
 }
 
 ReadyNode* WorkerPool::next(Worker& me) {

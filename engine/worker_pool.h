@@ -9,6 +9,7 @@
 #include "engine/base/openmp.h"
 #include "engine/base/spin_lock.h"
 #include "engine/base/sync.h"
+#include "engine/deferred_ends.h"
 #include "engine/device/backend.h"
 #include "engine/graph_run.h"
 #include "engine/guest.h"
@@ -53,9 +54,9 @@ class ThreadedEngine;
 ///    worker or, when that is busy, another one that found nothing else.
 ///  - While every worker is busy, ends that others wait for are taken note of some at a time, if no
 ///    thread waits, no other queue could run what becomes ready, and several workers make the order
-///    of equals free. Who defers one says so in deferred_since_ before it looks whether a worker is
-///    idle; an idle one counts itself as searching, or not napping, before it looks there (all
-///    sequentially consistent), and a busy one looks before each operation.
+///    of equals free. Who defers one says so in deferred_ before it looks whether a worker is idle;
+///    an idle one counts itself as searching, or not napping, before it looks there, and a busy one
+///    looks before each operation.
 class WorkerPool final : public LaneQueue, public device::Executor {
  public:
   /// `spins`: idle workers look for work for a moment before they sleep.
@@ -107,7 +108,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   /// Runs operations until the thread is another worker, or sleeps: true, or the pool is stopped.
   bool work(Worker& me);
   /// Threads come to an end when they are woken. The queue must be empty and stay so.
-  void stop() { stopping_.store(true); }
+  void stop();
   void join_group(std::size_t number);
   bool may_stand_in() const { return in_group_.load() && group_.has_others(); }
   unsigned float_control() const { return float_control_; }
@@ -115,9 +116,10 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   IdleWorkers& idle() { return idle_; }  ///< guarded by it
   bool is_fine() const { return grain_.are_fine(); }
   std::uint64_t takes() const { return takes_.load(std::memory_order_relaxed); }
-  /// True if there seems to be work, a worker sleeps, and none searches.
-  bool lacks_worker() const;
-  Worker* claim();  ///< the sleeping one that it lacks, for the calling thread; or null
+  bool lacks_worker() const;   ///< there seems to be work, a worker sleeps, and none searches
+  bool awaits_worker() const;  ///< the same, but it is left to workers that are on their way
+  Worker* claim();             ///< one that it lacks or awaits, for the calling thread; or null
+  bool has_awake_on(int cpu, const Worker& but) const;
 
  private:
   friend class Tour;  // which takes and leaves seats
@@ -142,7 +144,6 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool could_defer(const Worker& me) const;
   bool may_defer(const Worker& me);  ///< the same once it is posted
   void collect_deferred();
-  bool is_overdue() const;  ///< the oldest was deferred long ago
   void collect_overdue();
   ReadyNode* from_batch(Worker& me);
   void return_batch(Worker& me);
@@ -150,6 +151,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyNode* search(Worker& me);
   ReadyNode* find(Worker& me, bool has_seat);
   void begin_work(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching);
+  void leave_shared_cpu(Worker& me) const;
   void collect_while_searching();
   void queue_own(ReadyList& ready);
   void dispatch_while_searching(ReadyList& ready);
@@ -159,15 +161,13 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void begin_taking(TakenAlong::Mark& mark);
   void tell_taken(TakenAlong::Mark& mark, int priority, std::uint64_t sequence);
   bool begin_stretch(TakenAlong::Mark& mark);
-  /// True if it has one to run next.
-  bool enter_stretch(Worker& me, bool& searching);
+  bool enter_stretch(Worker& me, bool& searching);  ///< true: it has one to run next
   bool may_enter_stretch(Worker& me);
   FailurePtr run_arrivals(Worker& me);
   bool has_work() const;
   /// True unless a thread on tour does, or other pools go first.
   bool takes_arrivals() const;
-  /// How often something has been done that another worker could have done.
-  std::uint64_t taken_by_others() const { return takes() + open_runs_.ended(); }
+  std::uint64_t taken_by_others() const;  ///< how often something was that others could have
   /// After Worker::begin_measuring(), unless that was 0. True if operations are small.
   bool end_measuring(Worker& me, std::int64_t begin);
   bool may_nap(Worker& me) const;
@@ -203,13 +203,13 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   std::size_t number_ = 0;
   MeasuredGrain grain_;
   base::Atomic<std::uint32_t> without_stretch_{0};  ///< looks for arrivals
+  base::Atomic<std::uint32_t> without_sharing_{0};  ///< the same, where several workers are awake
   base::Atomic<std::uint32_t> guests_{0};  ///< that have a seat, or are granted one; see mutex_
   base::Atomic<Asked> asked_{Asked::kNothing};
   base::Atomic<std::uint64_t> takes_{0};  ///< how often somebody found work
   TakenAlong taken_;
   IdleWorkers idle_;
-  /// When the oldest end that is not taken note of was deferred; 0: there is none.
-  alignas(64) base::Atomic<std::int64_t> deferred_since_{0};
+  alignas(64) DeferredEnds deferred_;
   StreamItems items_;
 };
 

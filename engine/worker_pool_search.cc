@@ -25,6 +25,9 @@ constexpr int kFewPauses = 2;
 /// ns: each look takes lines from the pusher.
 constexpr std::int64_t kLetCome = 8000;
 
+/// How often a worker leaves a CPU at most, in ns: it takes some microseconds.
+constexpr std::int64_t kLeaveEvery = 500000;
+
 /// How long a worker naps.
 constexpr std::chrono::microseconds kNap{50};
 
@@ -41,17 +44,23 @@ constexpr std::uint64_t kFewInNap = 32;
 
 }  // namespace
 
+std::uint64_t WorkerPool::taken_by_others() const { return takes() + open_runs_.ended(); }
+
 bool WorkerPool::end_measuring(Worker& me, std::int64_t begin) {
   const bool are_fine = grain_.measured(begin, me.measured_at);
   group_.set_fine(grain_.is_tiny());
+  me.measures_next = grain_.is_in_doubt();
   return are_fine;
 }
 
-/// True if one worker is enough for what there is, as operations are tiny, or they are short and
-/// two workers on one CPU; and another one has taken some since the last look of this one.
+/// True if one worker is enough for what there is, as operations are tiny, or so small that they
+/// are not worth it and wait for each other, or they are short and two workers on one CPU; and
+/// another one has taken some since the last look of this one.
 bool WorkerPool::may_nap(Worker& me) const {
   if (!grain_.are_short() || stopping_.load() || idle_.awake() < 2) return false;
-  if (!is_fine() && !shares_cpu(&me, base::current_cpu())) return false;
+  const bool wait_for_each_other = without_sharing_.load(std::memory_order_relaxed) != 0;
+  const bool is_enough = is_fine() || (grain_.is_tiny() && wait_for_each_other);
+  if (!is_enough && !shares_cpu(&me, base::current_cpu())) return false;
   const std::uint64_t taken = taken_by_others();
   return std::exchange(me.takes, taken) != taken;
 }
@@ -69,7 +78,7 @@ void WorkerPool::watch_runs(Worker& me, std::unique_lock<base::SpinLock>& lock, 
 }
 
 void WorkerPool::nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching) {
-  me.cpu.store(-1, std::memory_order_relaxed);
+  me.forget_cpu();
   me.measured_at = 0;
   idle_.begin_nap(searching);
   lock.unlock();
@@ -147,12 +156,32 @@ void WorkerPool::begin_work(Worker& me, std::unique_lock<base::SpinLock>& lock, 
   me.waits_since = 0;
   takes_.store(takes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   me.takes = taken_by_others();
-  me.cpu.store(base::current_cpu(), std::memory_order_relaxed);
+  me.note_cpu();
   if (searching) idle_.end_search();
   Worker* const woken = claim_sleeper();
   lock.unlock();
   PoolGroup::wake(woken);
   if (searching) group_.hand_over(*this);
+  if (!grain_.is_tiny()) leave_shared_cpu(me);
+}
+
+bool WorkerPool::has_awake_on(int cpu, const Worker& but) const {
+  if (cpu < 0) return false;
+  return std::any_of(workers_.begin(), workers_.end(), [&](const auto& worker) {
+    return worker.get() != &but && worker->awake_on.load(std::memory_order_relaxed) == cpu;
+  });
+}
+
+/// The system may leave two threads on one CPU for long although another one is idle: what it wakes
+/// it puts beside who wakes it, where an idle CPU does not seem to be at once there, as in a
+/// virtual machine. So they take turns there, and nothing runs at the same time.
+void WorkerPool::leave_shared_cpu(Worker& me) const {
+  if (!may_stand_in() || !group_.may_spin() || !group_.shares_cpu(me)) return;
+  const std::int64_t now = now_ns();
+  if (now - me.left_cpu_at < kLeaveEvery) return;
+  me.left_cpu_at = now;
+  base::leave_cpu();
+  me.note_cpu();
 }
 
 ReadyNode* WorkerPool::search(Worker& me) {
@@ -194,7 +223,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
         idle_.begin_search(me);
       }
       lock.unlock();
-      if (deferred_since_.exchange(0) != 0) {
+      if (deferred_.take()) {
         collect_while_searching();
       } else if (!has_spun) {
         has_spun = !spin(pauses);
@@ -233,11 +262,13 @@ void WorkerPool::dispatch_while_searching(ReadyList& ready) {
 /// False if there is something to look at first, for who has a seat. Else without the lock.
 bool WorkerPool::try_sleep(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching,
                            bool has_seat) {
+  group_.begin_change(me);
   idle_.begin_sleep(searching);
   // Who put it there may have seen nobody asleep, or is at it.
   if (has_seat && (!inbox_.empty() || open_runs_.has_ready() ||
                    (takes_arrivals() && engine_.ledger().intake().has_arrivals()))) {
     idle_.cancel_sleep();
+    group_.end_change(*me.self);
     lock.unlock();
     if (searching) group_.hand_over(*this);
     base::yield();
@@ -246,6 +277,7 @@ bool WorkerPool::try_sleep(Worker& me, std::unique_lock<base::SpinLock>& lock, b
   }
   me.is_fed = false;
   me.waits_since = 0;
+  me.forget_cpu();
   idle_.lie_down(me);
   lock.unlock();
   return true;

@@ -9,8 +9,8 @@
 namespace heddle::detail {
 namespace {
 
-/// So many looks for arrivals no worker takes part in a stretch after one in which one had to wait
-/// for others too often: what comes later might not have to wait.
+/// So many looks for arrivals no two workers share a stretch after one in which one had to wait for
+/// others too often: what comes later might not have to wait.
 constexpr std::uint32_t kLooksWhenBlocked = 64;
 
 /// The same after one that others have opened soon.
@@ -58,6 +58,13 @@ class Patience {
   std::int64_t since_ = 0;
 };
 
+/// One of so many looks for arrivals; true if there are none left.
+bool count_look(base::Atomic<std::uint32_t>& looks) {
+  const std::uint32_t left = looks.load(std::memory_order_relaxed);
+  if (left != 0) looks.store(left - 1, std::memory_order_relaxed);
+  return left == 0;
+}
+
 }  // namespace
 
 /// As far as the worker knows, before it looks into the ledger.
@@ -65,9 +72,8 @@ bool WorkerPool::may_enter_stretch(Worker& me) {
   if (!(engine_.is_only_queue() ? grain_.are_short() : grain_.is_tiny())) return false;
   if (!engine_.just_runs()) return false;
   if (!me.batch.empty() || me.stretch != nullptr) return false;
-  const std::uint32_t looks = without_stretch_.load(std::memory_order_relaxed);
-  if (looks != 0) without_stretch_.store(looks - 1, std::memory_order_relaxed);
-  return looks == 0;
+  const bool may_share = count_look(without_sharing_) || idle_.awake() < 2;
+  return count_look(without_stretch_) && may_share;
 }
 
 /// Until the stretch is known whatever comes may have to go first. False if something has.
@@ -100,7 +106,7 @@ bool WorkerPool::enter_stretch(Worker& me, bool& searching) {
   searching ? dispatch_while_searching(ready) : engine_.dispatch(ready);
   if (!entered.is_near || workers_.size() == 1) return false;
   if (me.waits_for_stretch()) return true;
-  if (!entered.is_full) without_stretch_.store(kLooksWhenBlocked, std::memory_order_relaxed);
+  if (!entered.is_full) without_sharing_.store(kLooksWhenBlocked, std::memory_order_relaxed);
   return false;
 }
 
@@ -110,7 +116,7 @@ FailurePtr WorkerPool::run_arrivals(Worker& me) {
   const Ledger& ledger = engine_.ledger();
   Patience patience;
   auto claim = Stretch::Claim::kEnd;
-  while (taken_.is_current(me.taken_at) && engine_.just_runs() && !is_overdue()) {
+  while (taken_.is_current(me.taken_at) && engine_.just_runs() && !deferred_.are_overdue()) {
     Arrival* arrival = nullptr;
     claim = me.stretch->claim(me.place, ledger.first_uncovered(), arrival);
     if (claim == Stretch::Claim::kBlocked || claim == Stretch::Claim::kRest) {
@@ -127,10 +133,12 @@ FailurePtr WorkerPool::run_arrivals(Worker& me) {
     if (begin != 0 && !grain_.are_short()) break;
   }
   const bool was_opened = claim == Stretch::Claim::kLeave && me.place == 0;
-  std::uint32_t looks = 0;
-  if (was_opened && patience.claims() < base::kFewestInStretch) looks = kLooksWhenOpened;
-  if (patience.is_blocked_often()) looks = kLooksWhenBlocked;
-  if (looks != 0) without_stretch_.store(looks, std::memory_order_relaxed);
+  if (was_opened && patience.claims() < base::kFewestInStretch) {
+    without_stretch_.store(kLooksWhenOpened, std::memory_order_relaxed);
+  }
+  if (patience.is_blocked_often()) {
+    without_sharing_.store(kLooksWhenBlocked, std::memory_order_relaxed);
+  }
   return nullptr;
 }
 

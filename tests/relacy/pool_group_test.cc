@@ -11,8 +11,7 @@ namespace {
 
 /// How the threads of PoolGroup stand in for each other, in two pools of one worker each: the
 /// functions have the names, the atomic operations and the orders of PoolGroup's, WorkerPool's and
-/// IdleWorkers'. What is left out: what kind of work it is, guests, and those that are on their
-/// way.
+/// IdleWorkers'. What is left out: what kind of work it is, and guests.
 class Group {
  public:
   struct Pool;
@@ -21,6 +20,7 @@ class Group {
     Pool* pool = nullptr;
     Plain<Thread*> self{nullptr};
     Plain<bool> is_asleep{false};
+    Plain<bool> is_coming{false};
   };
   struct Pool {
     base::SpinLock mutex;
@@ -28,6 +28,7 @@ class Group {
     base::Atomic<std::uint32_t> work{0};
     base::Atomic<std::uint32_t> sleeping{0};
     base::Atomic<std::uint32_t> searching{0};
+    base::Atomic<std::uint32_t> coming{0};
   };
   struct Thread {
     base::Atomic<Worker*> worker{nullptr};
@@ -81,17 +82,23 @@ class Group {
   }
 
   void stop() {
-    stopping_.store(true);
+    for (Pool& pool : pools_) {
+      const std::lock_guard lock(pool.mutex);
+      stopping_.store(true);
+      count_coming(pool.worker, false);  // nobody is recalled any more
+    }
     for (Thread& self : threads_) wake(self);
   }
 
  private:
   bool try_sleep(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching) {
     Pool& pool = *me.pool;
+    changing_.fetch_add(1);
     pool.sleeping.fetch_add(1);
     if (searching) pool.searching.fetch_sub(1);
     if (pool.work.load() != 0) {
       pool.sleeping.fetch_sub(1);
+      changing_.fetch_sub(1);
       lock.unlock();
       if (searching) hand_over(pool);
       lock.lock();
@@ -103,11 +110,17 @@ class Group {
   }
 
   void sleep(Worker& me, Thread& self) {
-    if (stand_in(me, self)) return;
-    if (watch() && get_up(self)) return;
-    while (self.woken.load() == 0) self.woken.wait(0);
-    self.woken.store(0);
+    const bool is_another = stand_in(me, self);
+    changing_.fetch_sub(1);
+    if (is_another || stand_in(me, self)) return;
+    do {
+      if (watch() && get_up(self)) return;
+      while (self.woken.load() == 0) self.woken.wait(0);
+    } while (self.woken.exchange(0) == 0);
     self.is_searching = true;
+    Worker& worker = *self.worker.load();
+    const std::lock_guard lock(worker.pool->mutex);
+    count_coming(worker, false);
   }
 
   bool stand_in(Worker& me, Thread& self) {
@@ -125,6 +138,10 @@ class Group {
         self.worker.store(lacking);
         return true;
       }
+    }
+    {
+      const std::lock_guard lock(lacking->pool->mutex);
+      count_coming(*lacking, true);
     }
     wake(other);
     return false;
@@ -160,17 +177,31 @@ class Group {
     {
       const std::lock_guard lock(pool.mutex);
       if (lack_searcher(pool) && !is_looked_after(pool)) woken = claim_one(pool);
+      if (woken != nullptr) count_coming(*woken, true);
     }
     if (woken != nullptr) wake(*woken->self);
   }
   Worker* claim() {
     for (Pool& other : pools_) {
-      if (!lacks_worker(other)) continue;
+      if (!awaits_worker(other) && !lacks_worker(other)) continue;
       const std::lock_guard lock(other.mutex);
-      Worker* const worker = lack_searcher(other) ? claim_one(other) : nullptr;
+      Worker* const worker = lack_searcher(other) ? claim_one(other) : recall(other);
       if (worker != nullptr) return worker;
     }
     return nullptr;
+  }
+  static Worker* recall(Pool& pool) {
+    Worker& worker = pool.worker;
+    std::uint32_t woken = 1;
+    if (!awaits_worker(pool) || !worker.is_coming) return nullptr;
+    Thread& self = *worker.self;
+    if (!self.woken.compare_exchange_strong(woken, 0)) return nullptr;
+    count_coming(worker, false);
+    return &worker;
+  }
+  static void count_coming(Worker& worker, bool is_coming) {
+    worker.is_coming = is_coming;
+    worker.pool->coming.store(is_coming ? 1 : 0);
   }
   static Worker* claim_one(Pool& pool) {
     if (!pool.worker.is_asleep || pool.work.load() == 0) return nullptr;
@@ -193,15 +224,20 @@ class Group {
   static bool lacks_worker(const Pool& pool) {
     return lack_searcher(pool) && pool.work.load() != 0;
   }
+  static bool awaits_worker(const Pool& pool) {
+    const std::uint32_t coming = pool.coming.load();
+    return coming != 0 && pool.searching.load() <= coming && pool.work.load() != 0;
+  }
   bool is_looked_after(const Pool& pool) const {
+    if (changing_.load() != 0) return true;
     if (watching_.load() != 0 && awake() != 0) return true;
     for (const Pool& other : pools_) {
-      if (&other != &pool && other.searching.load() != 0) return true;
+      if (&other != &pool && other.searching.load() > other.coming.load()) return true;
     }
     return false;
   }
   std::uint32_t awake() const {
-    std::uint32_t awake = 0;
+    std::uint32_t awake = changing_.load();
     for (const Pool& pool : pools_) awake += 1 - pool.sleeping.load();
     return awake;
   }
@@ -210,6 +246,7 @@ class Group {
   std::array<Pool, kPools> pools_;
   std::array<Thread, kPools> threads_;
   base::Atomic<std::uint32_t> watching_{0};
+  base::Atomic<std::uint32_t> changing_{0};
   base::Atomic<bool> stopping_{false};
 };
 
@@ -259,16 +296,16 @@ TEST_CASE("pool group: operations of two lanes that need each other get a thread
 }
 
 TEST_CASE("pool group: the orders on which this depends are found if they are weaker") {
-  // Who puts work into a pool, and then looks for a thread; who stops searching, or lies down, and
-  // then looks for work; and wake(), as that libstdc++ looks whether somebody waits.
+  // Who puts work into a pool, and then looks for a thread; who lies down, or is no more about to
+  // be another worker, and then looks for work; what who recalls a worker knows of it; and wake(),
+  // as that libstdc++ looks whether somebody waits.
   require_vital_found<Lanes<2, 1, false, false>, Lanes<2, 2, false, true>, Lanes<1, 1, true, false>,
                       Lanes<1, 1, true, true>>(
       "relacy/pool_group_test.cc", 100'000,
       {"put: update seq_cst -> acq_rel", "put: load seq_cst -> acquire",
-       "search: update seq_cst -> acq_rel (2)", "try_sleep: update seq_cst -> acq_rel",
-       "try_sleep: update seq_cst -> acq_rel (2)", "lack_searcher: load seq_cst -> acquire",
-       "lacks_worker: load seq_cst -> acquire", "is_looked_after: load seq_cst -> acquire (2)",
-       "wake: store seq_cst -> release"});
+       "try_sleep: update seq_cst -> acq_rel (2)", "sleep: update seq_cst -> acq_rel",
+       "recall: update seq_cst -> release", "lacks_worker: load seq_cst -> acquire",
+       "is_looked_after: load seq_cst -> acquire", "wake: store seq_cst -> release"});
 }
 
 }  // namespace heddle::relacy
