@@ -231,14 +231,15 @@ void Engine::check_push(VarList reads, VarList mutates, const PushOptions& optio
 
 std::uint64_t Engine::push_admitted(Admission& admission, detail::Task&& task, VarList reads,
                                     VarList mutates, const PushOptions& options) {
-  check_push(reads, mutates, options);
+  check_lane("Engine::try_push", options.lane);
   admission.granted_ = false;
   return detail::submit(*core_, {.task = &task,
                                  .reads = reads,
                                  .mutates = mutates,
                                  .options = &options,
                                  .priority = options.priority,
-                                 .admission = Submission::Admission::kAdmitted});
+                                 .admission = Submission::Admission::kAdmitted,
+                                 .is_tried = true});
 }
 
 void Engine::wait_for_var(const Var& var) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <mutex>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "engine/arrivals.h"
@@ -57,8 +58,9 @@ class Intake {
     bool lacks_room = false;     ///< the caller must have a place first, and else calls push()
   };
   /// Ledger::push() for one that is made outside of operations, or nothing. Who has left one has
-  /// its pool look for arrivals. Throws std::invalid_argument and std::bad_alloc.
-  Left try_leave(const PlainPush& push);
+  /// its pool look for arrivals. Throws std::invalid_argument, in the name of `call`, and
+  /// std::bad_alloc.
+  Left try_leave(const PlainPush& push, std::string_view call);
   /// False if there is none: see Arrivals::seems_empty().
   bool has_arrivals() const { return !arrivals_.seems_empty(); }
   /// The same, but may miss some.
@@ -93,9 +95,9 @@ class Intake {
 
  private:
   // These throw std::invalid_argument.
-  void check(const PlainPush& push) const;
+  void check(const PlainPush& push, std::string_view call) const;
   /// Writes them down from `next` on, and returns the end.
-  VarState** list(VarList variables, VarState** next) const;
+  VarState** list(VarList variables, VarState** next, std::string_view call) const;
 
   const std::uint64_t engine_;
   Arrivals arrivals_;
@@ -115,34 +117,36 @@ inline bool Intake::keeps_order(int priority) {
   return !has_priorities_;
 }
 
-[[gnu::cold]] inline void Intake::check(const PlainPush& push) const {
-  check_usable(push.mutates, engine_, "Engine::push");
-  check_usable(push.reads, engine_, "Engine::push");
+[[gnu::cold]] inline void Intake::check(const PlainPush& push, std::string_view call) const {
+  check_usable(push.mutates, engine_, call);
+  check_usable(push.reads, engine_, call);
 }
 
-[[gnu::always_inline]] inline VarState** Intake::list(VarList variables, VarState** next) const {
+[[gnu::always_inline]] inline VarState** Intake::list(VarList variables, VarState** next,
+                                                      std::string_view call) const {
   for (std::size_t i = 0; i < variables.size(); ++i) {
     VarState* const variable = variables[i];
-    check_usable(variable, engine_, "Engine::push");
+    check_usable(variable, engine_, call);
     *next++ = variable;
   }
   return next;
 }
 
-[[gnu::always_inline]] inline Intake::Left Intake::try_leave(const PlainPush& push) {
+[[gnu::always_inline]] inline Intake::Left Intake::try_leave(const PlainPush& push,
+                                                             std::string_view call) {
   const std::lock_guard held(lock());
   if (is_block_open_ || limit_.stopped()) [[unlikely]] {
     return {};
   }
   if (!push.has_place && (limit_.has_line() || !limit_.has_room())) [[unlikely]] {
-    check(push);
+    check(push, call);
     return {.lacks_room = true};
   }
   if (!keeps_order(push.priority)) [[unlikely]] {
     return {};
   }
   Arrival& arrival = arrivals_.next();
-  list(push.reads, list(push.mutates, arrival.variables.data()));
+  list(push.reads, list(push.mutates, arrival.variables.data(), call), call);
   name(push.mutates);
   name(push.reads);
   const std::uint64_t sequence = give_numbers(1);

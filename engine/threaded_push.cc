@@ -76,8 +76,9 @@ Route ThreadedEngine::route(const Submission& submission) {
   return route;
 }
 
-[[gnu::always_inline]] inline Intake::Left ThreadedEngine::try_leave(const PlainPush& push) {
-  const Intake::Left left = ledger_.intake().try_leave(push);
+[[gnu::always_inline]] inline Intake::Left ThreadedEngine::try_leave(const PlainPush& push,
+                                                                     std::string_view call) {
+  const Intake::Left left = ledger_.intake().try_leave(push, call);
   if (left.sequence != 0) static_cast<WorkerPool*>(push.queue)->expect_arrival();
   return left;
 }
@@ -102,7 +103,8 @@ std::uint64_t ThreadedEngine::push(Task& task, VarList reads, VarList mutates,
                                          .device = options.device,
                                          .queue = &router_.find(options.device, options.lane),
                                          .priority = options.priority,
-                                         .flags = static_cast<std::uint16_t>(flags)});
+                                         .flags = static_cast<std::uint16_t>(flags)},
+                                        "Engine::push");
     if (left.sequence != 0) return left.sequence;
     if (!left.lacks_room) return push_slowly<false>(task, reads, mutates, options);
   }
@@ -133,7 +135,8 @@ std::uint64_t ThreadedEngine::submit(Submission& submission, bool may_leave) {
                           .queue = where.queue,
                           .priority = submission.priority,
                           .flags = where.flags,
-                          .has_place = submission.admission == Admission::kAdmitted});
+                          .has_place = submission.admission == Admission::kAdmitted},
+                         submission.call());
       }
       if (left.sequence != 0) return left.sequence;
       if (!left.lacks_room) {

@@ -11,6 +11,7 @@
 
 #include "command_line.h"
 #include "count.h"
+#include "programs/program.h"
 #include "questions/memory.h"
 #include "questions/questions.h"
 #include "results.h"
@@ -28,6 +29,14 @@ struct CommandLine {
   std::string footprint;
   std::string json;
 };
+
+std::string describe_programs() {
+  std::string text = "The programs of most of them:\n";
+  for (const bench::engine::MakeProgram make : bench::engine::kPrograms) {
+    text += "  " + make(1).name + "\n";
+  }
+  return text;
+}
 
 void run(const CommandLine& line) {
   std::vector<bench::Row> rows;
@@ -54,7 +63,7 @@ int run_command_line(int argc, char** argv) {
   CommandLine line;
   bench::engine::Options& options = line.options;
   CLI::App app("Measures the engine, beside other runtimes on the same operations.");
-  app.footer(bench::describe_questions(questions()));
+  app.footer(bench::describe_questions(questions()) + "\n" + describe_programs());
   app.add_option("--question", line.questions, "Only these")
       ->check(CLI::IsMember(bench::names_of(questions())));
   app.add_option("--operations", options.operations, "Of each program")

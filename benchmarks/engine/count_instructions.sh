@@ -56,6 +56,16 @@ count() {
   echo $((pushes / operations)) $((ends / operations)) $(((run + replay) / operations))
 }
 
+# least CASE: of three counts the least ones. Where the system interrupts an operation that is
+# measured the engine takes it for a long one, and other ways with the next ones.
+least() {
+  local counts
+  counts=$(for _ in 1 2 3; do count "$1" || exit; done) || exit
+  for column in 1 2 3; do
+    cut -d' ' -f$column <<<"$counts" | sort -n | head -n 1
+  done | paste -sd' '
+}
+
 # row CASE METRIC COUNT: as a row of the file.
 row() {
   printf '  {"case": "%s", "contender": "heddle", "metric": "%s", ' "$1" "$2"
@@ -120,7 +130,7 @@ rows=()
 too_many=()
 printf '%-22s %-36s %8s %10s %8s\n' case metric count baseline change
 for name in "${cases[@]}"; do
-  counts=$(count "$name")
+  counts=$(least "$name")
   read -r pushes ends recorded <<<"$counts"
   report "$name" "instructions per push" "$pushes"
   report "$name" "instructions per end" "$ends"

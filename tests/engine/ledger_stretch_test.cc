@@ -33,7 +33,8 @@ class Book {
                               .device = Device(),
                               .queue = queues[i % queues.size()],
                               .priority = 0,
-                              .flags = 0})
+                              .flags = 0},
+                             "Engine::push")
                   .sequence != 0);
     }
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <malloc.h>
 
 #include "heddle/engine.h"
 
@@ -23,6 +24,9 @@ using Catch::Matchers::Contains;
 using support::Counter;
 using support::HeldOperation;
 using support::Log;
+
+/// Bytes that are allocated; 0 under a sanitizer, which looks for leaks itself.
+std::size_t allocated() { return mallinfo2().uordblks; }
 
 TEST_CASE("last runs once, after all of the variable's operations") {
   HEDDLE_FOR_EACH(options, every_engine);
@@ -43,6 +47,24 @@ TEST_CASE("last runs once, after all of the variable's operations") {
     if (lasts != 1 || reads_at_last != 5) ++wrong;
   }
   CHECK(wrong == 0);
+}
+
+TEST_CASE("a variable that several pushes have named gives its memory back") {
+  constexpr int kVariables = 2000;
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  const auto use_some = [&engine] {
+    for (int i = 0; i < kVariables; ++i) {
+      const Var x = engine.new_variable();
+      engine.push([] {}, {}, {x});
+      for (int reads = 0; reads < 3; ++reads) engine.push([] {}, {x}, {});
+    }
+    engine.wait_for_all();
+  };
+  use_some();  // what is kept for ever is there by now
+  const std::size_t before = allocated();
+  use_some();
+  CHECK(allocated() < before + kVariables * std::size_t{64});
 }
 
 TEST_CASE("a brief last needs no worker") {

@@ -53,6 +53,10 @@ using MakeProgram = Program (*)(int count);
 /// The five that every contender can run as they are.
 inline constexpr std::array<MakeProgram, 5> kPlainPrograms{independent, chain, write_then_reads,
                                                            binary, stencil};
+/// Those and the ones that take two threads, lanes, or devices.
+inline constexpr std::array<MakeProgram, 9> kPrograms{
+    independent, chain,          write_then_reads, binary, stencil, binary_from_two_threads,
+    four_lanes,  fan_out_to_two, fan_out_to_four};
 /// Of these the one with that name. Throws std::invalid_argument if there is none.
 Program plain_program(const std::string& name, int count);
 

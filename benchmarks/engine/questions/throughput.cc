@@ -8,10 +8,7 @@ namespace bench::engine {
 
 void throughput(const Options& options, Sheet& sheet) {
   Lineup lineup(options);
-  std::vector<MakeProgram> programs(kPlainPrograms.begin(), kPlainPrograms.end());
-  programs.insert(programs.end(),
-                  {binary_from_two_threads, four_lanes, fan_out_to_two, fan_out_to_four});
-  for (const MakeProgram make : programs) {
+  for (const MakeProgram make : kPrograms) {
     const Program program = make(options.operations);
     if (!begins(options, program.name)) continue;
     const Race race = lineup.race(program, Start::kAtOnce, options.runs);
