@@ -33,6 +33,10 @@ class LanesProgram {
     }
     meet();
     engine_.wait_for_all();
+    if (below(2) == 0) {
+      push_some();
+      engine_.shutdown();  // while threads go from lane to lane
+    }
     if (is_too_wide_.load()) return "a lane ran more operations at a time than it has workers";
     const std::uint64_t ran = ran_.load();
     if (ran == pushed_) return {};
