@@ -5,6 +5,7 @@
 namespace heddle::detail {
 
 Worker* IdleWorkers::recall() {
+  if (!may_recall_) return nullptr;
   for (Worker* const worker : coming_) {
     if (!worker->self->sleep_on()) continue;
     arrive(*worker);

@@ -20,8 +20,8 @@ namespace heddle::detail {
 ///  - A sleeping worker counts in sleeping(), and may be claimed as soon as it is in asleep_: then
 ///    it counts as searching, and so as awake, before its thread or another one for it is there;
 ///    or nobody comes, as somebody just wants its seat (see Tour).
-///  - One that is in coming_ is claimed, and nobody but the thread that was woken for it, or who
-///    recalls it before that one is there, touches it.
+///  - One that is in coming_ is claimed, and nobody but the thread that is woken for it, or who
+///    recalls it before that one is there, does anything with it.
 ///  - All counters are sequentially consistent: see WorkerPool and PoolGroup for what meets there.
 class IdleWorkers {
  public:
@@ -110,10 +110,7 @@ class IdleWorkers {
   /// woken sleeps on. Or null.
   Worker* recall();
   /// Whoever is woken from now on has to come.
-  void end_recalls() {
-    coming_.clear();
-    count_coming();
-  }
+  void end_recalls() { may_recall_ = false; }
 
  private:
   void count_coming() { coming_count_.store(static_cast<std::uint32_t>(coming_.size())); }
@@ -121,6 +118,7 @@ class IdleWorkers {
   const std::size_t workers_;
   std::vector<Worker*> asleep_;
   std::vector<Worker*> coming_;  ///< of the searching ones
+  bool may_recall_ = true;       ///< guarded as they are
   alignas(64) base::Atomic<std::uint32_t> searching_{0};
   base::Atomic<std::uint32_t> coming_count_{0};
   base::Atomic<std::uint32_t> napping_{0};

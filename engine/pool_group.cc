@@ -91,9 +91,8 @@ bool PoolGroup::lacks_worker(const WorkerPool& but) const {
 bool PoolGroup::has_queued(const WorkerPool& but) const {
   const bool is_fine = this->is_fine();
   return any_but(but, [is_fine](WorkerPool& other) {
-    if (other.awaits_worker()) return true;
-    return is_fine && other.idle().lack_searcher() && other.seems_to_have_work() &&
-           other.has_free_seat();
+    const bool is_left = other.awaits_worker() || (is_fine && other.idle().lack_searcher());
+    return is_left && other.seems_to_have_work() && other.has_free_seat();
   });
 }
 

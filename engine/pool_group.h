@@ -34,8 +34,7 @@ class WorkerPool;
 ///     - who puts looks for them after the work is to be seen.
 ///    All of this is sequentially consistent, so one sees the other.
 ///  - Who has recalled a worker (see IdleWorkers) is it, and searches. The thread that was woken
-///  for
-///    it finds that it was not, or has taken note of that before: then nobody can recall it.
+///    for it finds that it was not, or has found before that it was: then nobody can recall it.
 ///  - One watches at most, and only where operations are small: others need not wait for long until
 ///    one that is awake comes to their pool. If they do, or if nothing goes on and none is on Tour,
 ///    the watching ends.
@@ -55,13 +54,13 @@ class PoolGroup {
 
   bool has_others() const { return count() > 1; }
   bool may_spin() const { return awake() <= spinning_.load(); }
-  /// Another worker that is awake was where `me` is when it last found work.
+  /// Another worker that is awake found work last on the CPU that `me` is on.
   bool shares_cpu(const Worker& me) const;
   /// True if who puts work into `pool` may leave it to a thread of another one, which is there or,
   /// if it `may_come`, on its way.
   bool is_looked_after(const WorkerPool& pool, bool may_come = false) const;
   bool is_fine() const { return is_fine_.load(); }
-  /// Another pool lacks a worker that the calling thread should be.
+  /// Another pool lacks or awaits a worker that the calling thread should be.
   bool lacks_worker(const WorkerPool& but) const;
   /// By the thread that is the worker `me`, before it counts as asleep. From then on what is put
   /// somewhere is left to it, until it is another worker, or has found that it need not be.
@@ -79,7 +78,8 @@ class PoolGroup {
   /// Takes the seats that there are now. False if nobody would watch the thread on tour.
   bool gather(PoolThread& on_tour) const;
   void end_tour(PoolThread& self);
-  /// Where operations are small: another pool has some ready, and a seat, but nobody for them.
+  /// Another pool has some ready, and a seat, but nobody for them: as long as the thread is on its
+  /// way, or if operations are small.
   bool has_queued(const WorkerPool& but) const;
   bool has_tour() const { return touring_.load() != nullptr; }
   bool is_on_tour(const PoolThread& thread) const { return touring_.load() == &thread; }

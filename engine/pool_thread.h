@@ -14,9 +14,10 @@ struct Worker;
 /// Thread safety: the thread's own, but for what is atomic.
 ///
 /// Invariants:
-///  - While its worker sleeps (Worker::is_asleep), or has been claimed by who has not yet woken
-///    this thread, others may make it another sleeping worker (see PoolGroup::stand_in); while
-///    that worker's seat is lent to a Tour, who displaces the thread on tour may.
+///  - While its worker sleeps (Worker::is_asleep), has been claimed by who has not yet woken this
+///    thread, or was recalled before it was there, others may make it another sleeping worker (see
+///    PoolGroup::stand_in); while that worker's seat is lent to a Tour, who displaces the thread on
+///    tour may.
 struct PoolThread {
   explicit PoolThread(Worker& first) : worker(&first) {}
 

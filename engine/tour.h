@@ -33,10 +33,9 @@ class WorkerPool;
 ///    for what will be run anyway, and its seat as taken by a guest, so that nobody else runs
 ///    something there.
 ///  - Who ends a tour searches then, as those workers do no more: its thread, or who displaces it.
-///  - Other workers leave to it what arrives. It takes seats only where nothing is queued, and
-///  looks for
-///    that again before each stretch; before each arrival it looks whether something has come to
-///    that lane that goes first.
+///  - Other workers leave to it what arrives. It takes seats only where nothing is queued or in a
+///    batch, and looks for that again before each stretch; before each arrival it looks whether
+///    something has come to that lane that goes first.
 ///  - From enter() to leave() it may be displaced; so long it touches no worker, and the seats only
 ///    to read them. Who displaces it has opened the stretch before: it claims nothing any more, and
 ///    at_ is the lane of what it has claimed last, if it has not ended yet.

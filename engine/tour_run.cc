@@ -45,7 +45,7 @@ bool Tour::gather_and_enter(Worker& me, bool& searching, ReadyList& ready) {
   WorkerPool& home = me.pool;
   const std::int64_t begin = now_ns();
   for (bool is_last = false; !is_last; base::yield()) {
-    // After that another one may have had this CPU for long: then it is worth another look.
+    // Who yields may be away for long, and others have got on: so there is a look after each time.
     const bool is_urgent = home.engine_.ledger().is_urgent();
     is_last = now_ns() - begin >= (is_urgent ? kGatherUrgently : kGather);
     if (home.group_.lacks_worker(home) || home.seems_to_have_work()) return false;
@@ -67,7 +67,8 @@ bool Tour::gather_and_enter(Worker& me, bool& searching, ReadyList& ready) {
 bool Tour::prepare() {
   return !seats_[0].pool->stopping_.load() &&
          std::all_of(seats().begin(), seats().end(), [](Seat& seat) {
-           return seat.pool->grain_.is_tiny() && seat.pool->begin_stretch(seat.taken_at);
+           WorkerPool& pool = *seat.pool;
+           return pool.grain_.is_tiny() && !pool.has_batch() && pool.begin_stretch(seat.taken_at);
          });
 }
 

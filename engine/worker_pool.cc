@@ -83,7 +83,7 @@ bool WorkerPool::lacks_searcher() const {
 bool WorkerPool::lacks_worker() const {
   if (!idle_.lack_searcher()) return false;
   if (!inbox_.empty() || has_queue_.load() || !open_runs_.empty()) return true;
-  return takes_arrivals() && engine_.ledger().intake().has_arrivals();
+  return (takes_arrivals() && engine_.ledger().intake().has_arrivals()) || has_batch();
 }
 
 bool WorkerPool::awaits_worker() const { return idle_.are_all_coming() && seems_to_have_work(); }
@@ -100,7 +100,8 @@ bool WorkerPool::has_work() const {
 }
 
 /// Of several lanes whose operations wait for each other the others mostly sleep: none is woken for
-/// what is not ready.
+/// what is not ready. If they are small that is soon, and who takes them in would keep them from
+/// being run on tour.
 void WorkerPool::expect_arrival() {
   if (idle_.sleeping() == 0 || !idle_.lack_searcher()) return;
   // Small operations of several lanes had better be run by the thread that is on its way.
@@ -123,13 +124,16 @@ Worker* WorkerPool::claim() {
   return awaits_worker() ? idle_.recall() : nullptr;
 }
 
-/// What is in a batch counts, too: its worker may be at something long, as all may have to run at
-/// the same time.
 Worker* WorkerPool::claim_one() {
   if (!idle_.can_claim() || !has_free_seat()) return nullptr;
-  const auto has_batch = [](const auto& worker) { return worker->batch.has_some(); };
-  if (!has_work() && std::none_of(workers_.begin(), workers_.end(), has_batch)) return nullptr;
-  return &idle_.claim();
+  return has_work() || has_batch() ? &idle_.claim() : nullptr;
+}
+
+/// That counts as work, too: its worker may be at something long, as all may have to run at the
+/// same time.
+bool WorkerPool::has_batch() const {
+  return std::any_of(workers_.begin(), workers_.end(),
+                     [](const auto& worker) { return worker->batch.has_some(); });
 }
 
 Worker* WorkerPool::claim_sleeper() {

@@ -140,9 +140,8 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyNode* join_first();  ///< of an open run, if that goes before the queue; or null
   ReadyNode* next(Worker& me);
   void end(Worker& me, Operation& op, ReadyList& ready);
-  /// True if an end that somebody waits for may be taken note of later.
-  bool could_defer(const Worker& me) const;
-  bool may_defer(const Worker& me);  ///< the same once it is posted
+  bool could_defer(const Worker& me) const;  ///< an end that somebody waits for
+  bool may_defer(const Worker& me);          ///< the same once it is posted
   void collect_deferred();
   void collect_overdue();
   ReadyNode* from_batch(Worker& me);
@@ -165,6 +164,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool may_enter_stretch(Worker& me);
   FailurePtr run_arrivals(Worker& me);
   bool has_work() const;
+  bool has_batch() const;
   /// True unless a thread on tour does, or other pools go first.
   bool takes_arrivals() const;
   std::uint64_t taken_by_others() const;  ///< how often something was that others could have

@@ -47,7 +47,10 @@ constexpr std::uint64_t kFewInNap = 32;
 std::uint64_t WorkerPool::taken_by_others() const { return takes() + open_runs_.ended(); }
 
 bool WorkerPool::end_measuring(Worker& me, std::int64_t begin) {
+  const bool is_extra = me.measures_next;  // not kMeasureEvery after the last one
+  if (is_extra) me.measured_at = 0;
   const bool are_fine = grain_.measured(begin, me.measured_at);
+  if (is_extra) me.measured_at = 0;
   group_.set_fine(grain_.is_tiny());
   me.measures_next = grain_.is_in_doubt();
   return are_fine;
@@ -176,9 +179,9 @@ bool WorkerPool::has_awake_on(int cpu, const Worker& but) const {
 /// it puts beside who wakes it, where an idle CPU does not seem to be at once there, as in a
 /// virtual machine. So they take turns there, and nothing runs at the same time.
 void WorkerPool::leave_shared_cpu(Worker& me) const {
-  if (!may_stand_in() || !group_.may_spin() || !group_.shares_cpu(me)) return;
+  if (!may_stand_in()) return;
   const std::int64_t now = now_ns();
-  if (now - me.left_cpu_at < kLeaveEvery) return;
+  if (now - me.left_cpu_at < kLeaveEvery || !group_.may_spin() || !group_.shares_cpu(me)) return;
   me.left_cpu_at = now;
   base::leave_cpu();
   me.note_cpu();

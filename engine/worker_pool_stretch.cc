@@ -147,8 +147,7 @@ ReadyNode* WorkerPool::run_stretch(Worker& me) {
     me.self->tour.go_on(me);
     return nullptr;
   }
-  // The system may have put it on this CPU, behind this thread; once it runs it goes to another
-  // one.
+  // The system may have put it on this CPU, behind this thread; once it runs it goes elsewhere.
   if (idle_.has_coming()) base::yield();
   collect_overdue();  // which may run something, and so not beside what this thread has begun
   FailurePtr failure = run_arrivals(me);

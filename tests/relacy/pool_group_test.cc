@@ -11,7 +11,7 @@ namespace {
 
 /// How the threads of PoolGroup stand in for each other, in two pools of one worker each: the
 /// functions have the names, the atomic operations and the orders of PoolGroup's, WorkerPool's and
-/// IdleWorkers'. What is left out: what kind of work it is, and guests.
+/// IdleWorkers'. What is left out: what kind of work it is, batches, guests, and tours.
 class Group {
  public:
   struct Pool;
