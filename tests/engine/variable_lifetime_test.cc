@@ -8,10 +8,10 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
-#include <malloc.h>
 
 #include "heddle/engine.h"
 
+#include "tests/support/allocated.h"
 #include "tests/support/engines.h"
 #include "tests/support/gate.h"
 
@@ -21,12 +21,10 @@ namespace heddle {
 namespace {
 
 using Catch::Matchers::Contains;
+using support::allocated;
 using support::Counter;
 using support::HeldOperation;
 using support::Log;
-
-/// Bytes that are allocated; 0 under a sanitizer, which looks for leaks itself.
-std::size_t allocated() { return mallinfo2().uordblks; }
 
 TEST_CASE("last runs once, after all of the variable's operations") {
   HEDDLE_FOR_EACH(options, every_engine);

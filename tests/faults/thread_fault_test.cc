@@ -4,12 +4,12 @@
 #include <system_error>
 
 #include <catch2/catch.hpp>
-#include <malloc.h>
 
 #include "heddle/engine.h"
 
 #include "tests/faults/failing_threads.h"
 #include "tests/faults/runs.h"
+#include "tests/support/allocated.h"
 #include "tests/support/lanes.h"
 #include "tests/support/watchdog.h"
 
@@ -68,9 +68,6 @@ void run_without_threads(std::uint64_t seed, Tally& tally) {
   tally.add_run();
 }
 
-/// Bytes that are allocated; 0 under a sanitizer, which looks for leaks itself.
-std::size_t allocated() { return mallinfo2().uordblks; }
-
 TEST_CASE("an engine without threads refuses to push and leaves neither threads nor memory") {
   Tally tally("2 the creation of threads fails");
   const int threads = thread_count();
@@ -79,11 +76,11 @@ TEST_CASE("an engine without threads refuses to push and leaves neither threads 
   for (int seed = 0; seed < count; ++seed) {
     INFO("seed " << seed);
     support::watchdog::progress();
-    if (seed == count / 2) before = allocated();  // what is kept for ever is there by now
+    if (seed == count / 2) before = support::allocated();  // what is kept for ever is there by now
     run_without_threads(static_cast<std::uint64_t>(seed), tally);
     CHECK(threads_fall_to(threads));
   }
-  CHECK(allocated() < before + 128 * 1024);
+  CHECK(support::allocated() < before + 128 * 1024);
 }
 
 }  // namespace
