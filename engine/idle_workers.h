@@ -107,10 +107,15 @@ class IdleWorkers {
     count_coming();
   }
   /// One that was woken and is not here yet, as if the caller had claimed it; the thread that was
-  /// woken sleeps on. Or null.
-  Worker* recall();
-  /// Whoever is woken from now on has to come.
-  void end_recalls() { may_recall_ = false; }
+  /// woken sleeps on. Or null. Not of a pool that stops: they are woken to come to their end.
+  Worker* recall() {
+    for (Worker* const worker : coming_) {
+      if (!worker->self->sleep_on()) continue;
+      arrive(*worker);
+      return worker;
+    }
+    return nullptr;
+  }
 
  private:
   void count_coming() { coming_count_.store(static_cast<std::uint32_t>(coming_.size())); }
@@ -118,7 +123,6 @@ class IdleWorkers {
   const std::size_t workers_;
   std::vector<Worker*> asleep_;
   std::vector<Worker*> coming_;  ///< of the searching ones
-  bool may_recall_ = true;       ///< guarded as they are
   alignas(64) base::Atomic<std::uint32_t> searching_{0};
   base::Atomic<std::uint32_t> coming_count_{0};
   base::Atomic<std::uint32_t> napping_{0};

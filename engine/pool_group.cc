@@ -89,9 +89,9 @@ bool PoolGroup::lacks_worker(const WorkerPool& but) const {
 }
 
 bool PoolGroup::has_queued(const WorkerPool& but) const {
-  const bool is_fine = this->is_fine();
-  return any_but(but, [is_fine](WorkerPool& other) {
-    const bool is_left = other.awaits_worker() || (is_fine && other.idle().lack_searcher());
+  const bool are_tiny = this->are_tiny();
+  return any_but(but, [are_tiny](WorkerPool& other) {
+    const bool is_left = other.awaits_worker() || (are_tiny && other.idle().lack_searcher());
     return is_left && other.seems_to_have_work() && other.has_free_seat();
   });
 }

@@ -59,7 +59,7 @@ class PoolGroup {
   /// True if who puts work into `pool` may leave it to a thread of another one, which is there or,
   /// if it `may_come`, on its way.
   bool is_looked_after(const WorkerPool& pool, bool may_come = false) const;
-  bool is_fine() const { return is_fine_.load(); }
+  bool are_tiny() const { return are_tiny_.load(); }
   /// Another pool lacks or awaits a worker that the calling thread should be.
   bool lacks_worker(const WorkerPool& but) const;
   /// By the thread that is the worker `me`, before it counts as asleep. From then on what is put
@@ -83,8 +83,8 @@ class PoolGroup {
   bool has_queued(const WorkerPool& but) const;
   bool has_tour() const { return touring_.load() != nullptr; }
   bool is_on_tour(const PoolThread& thread) const { return touring_.load() == &thread; }
-  void set_fine(bool is_fine) {
-    if (is_fine_.load(std::memory_order_relaxed) != is_fine) is_fine_.store(is_fine);
+  void set_tiny(bool are_tiny) {
+    if (are_tiny_.load(std::memory_order_relaxed) != are_tiny) are_tiny_.store(are_tiny);
   }
 
  private:
@@ -109,7 +109,7 @@ class PoolGroup {
   static bool get_up(PoolThread& self);
   /// Naps as long as others get on with small operations; false if not at all.
   bool watch(PoolThread& self);
-  bool may_watch() const { return is_fine_.load() && awake() != 0; }
+  bool may_watch() const { return are_tiny_.load() && awake() != 0; }
   bool goes_on() const;
   bool neglects_one() const;
   /// Somebody has to watch a thread on tour.
@@ -124,7 +124,7 @@ class PoolGroup {
   base::Atomic<PoolThread*> touring_{nullptr};
   alignas(64) base::Atomic<std::uint32_t> watching_{0};
   base::Atomic<std::uint32_t> changing_{0};       ///< threads, their workers
-  base::Atomic<bool> is_fine_{false};             ///< the operations that were measured last
+  base::Atomic<bool> are_tiny_{false};            ///< the operations that were measured last
   std::array<std::uint64_t, kMaxPools> taken_{};  ///< WorkerPool::takes(); of who watches
 };
 

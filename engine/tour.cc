@@ -40,7 +40,7 @@ void Tour::gather(std::span<WorkerPool* const> pools) {
 Worker* Tour::lend(WorkerPool& pool) {
   const std::lock_guard held(pool.mutex_);
   IdleWorkers& idle = pool.idle_;
-  if (!pool.grain_.is_tiny() || !pool.has_free_seat()) return nullptr;
+  if (pool.stopping_.load() || !pool.grain_.is_tiny() || !pool.has_free_seat()) return nullptr;
   if (pool.seems_to_have_work() || !pool.open_runs_.empty() || pool.has_batch()) return nullptr;
   Worker* const worker = idle.can_claim() ? &idle.claim() : idle.recall();
   if (worker != nullptr) pool.guests_.fetch_add(1);

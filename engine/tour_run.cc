@@ -125,7 +125,7 @@ FailurePtr Tour::run_arrivals(Stretch& stretch, WorkerPool& home) {
     if (failure != nullptr) return failure;
     if (begin == 0) continue;
     const bool is_tiny = pool->grain_.measured_one(begin);
-    home.group_.set_fine(is_tiny);
+    home.group_.set_tiny(is_tiny);
     if (!is_tiny) break;
   }
   return nullptr;

@@ -34,9 +34,11 @@ struct alignas(64) Worker {
   bool looks_around() const { return ran % kLookEvery == 0; }
   /// Before an operation, to find out whether operations are small: the time, or 0 for most.
   std::int64_t begin_measuring() {
-    const bool is_due = ++ran % base::kMeasureEvery == 0;
-    return is_due || measures_next ? now_ns() : 0;
+    ++ran;
+    return measures() || measures_next ? now_ns() : 0;
   }
+  /// The one that it is at is one of kMeasureEvery.
+  bool measures() const { return ran % base::kMeasureEvery == 0; }
 
   /// Some times, for a short while.
   bool waits_for_stretch() {

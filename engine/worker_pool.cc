@@ -45,7 +45,6 @@ WorkerPool::WorkerPool(ThreadedEngine& engine, PoolGroup& group, int workers, bo
 void WorkerPool::stop() {
   const std::lock_guard lock(mutex_);
   stopping_.store(true);
-  idle_.end_recalls();
 }
 
 void WorkerPool::put(ReadyNode& node) {
@@ -105,8 +104,8 @@ bool WorkerPool::has_work() const {
 void WorkerPool::expect_arrival() {
   if (idle_.sleeping() == 0 || !idle_.lack_searcher()) return;
   // Small operations of several lanes had better be run by the thread that is on its way.
-  if (may_stand_in() && group_.is_looked_after(*this, /*may_come=*/group_.is_fine())) return;
-  if (!engine_.is_only_queue() && !group_.is_fine()) {
+  if (may_stand_in() && group_.is_looked_after(*this, /*may_come=*/group_.are_tiny())) return;
+  if (!engine_.is_only_queue() && !group_.are_tiny()) {
     engine_.take_in();
     if (!engine_.ledger().intake().seems_to_have_arrivals()) return;  // else it lacks memory
   }
@@ -121,7 +120,7 @@ void WorkerPool::expect_arrival() {
 Worker* WorkerPool::claim() {
   const std::lock_guard lock(mutex_);
   if (idle_.lack_searcher()) return claim_one();
-  return awaits_worker() ? idle_.recall() : nullptr;
+  return awaits_worker() && !stopping_.load() ? idle_.recall() : nullptr;
 }
 
 Worker* WorkerPool::claim_one() {

@@ -10,7 +10,7 @@ namespace heddle::detail {
 namespace {
 
 /// Operations of a run that a worker executes between two looks at what else is waiting.
-constexpr std::uint32_t kLookEvery = 16;
+constexpr std::uint32_t kTurnEvery = 16;
 
 /// As long as it lives others can see what run a worker is at.
 class AtRun {
@@ -56,7 +56,7 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
       end_uses(item, ended, step);  // in order the next operation may wait for what is posted
     }
     if (item.op == GraphItem::kNone && !stays(item)) return nullptr;
-    const bool is_turn = me.ran % kLookEvery == 0;
+    const bool is_turn = me.ran % kTurnEvery == 0;
     if (engine_.ledger().limit().has_line() && (is_turn || !is_fine())) engine_.collect();
     if (me.looks_around()) take_in(&me, /*searching=*/false);
     const bool looks = open_runs_.count() > 1 && is_turn;

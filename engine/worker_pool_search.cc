@@ -47,11 +47,9 @@ constexpr std::uint64_t kFewInNap = 32;
 std::uint64_t WorkerPool::taken_by_others() const { return takes() + open_runs_.ended(); }
 
 bool WorkerPool::end_measuring(Worker& me, std::int64_t begin) {
-  const bool is_extra = me.measures_next;  // not kMeasureEvery after the last one
-  if (is_extra) me.measured_at = 0;
-  const bool are_fine = grain_.measured(begin, me.measured_at);
-  if (is_extra) me.measured_at = 0;
-  group_.set_fine(grain_.is_tiny());
+  std::int64_t never = 0;  // an extra one is not kMeasureEvery after the last one
+  const bool are_fine = grain_.measured(begin, me.measures() ? me.measured_at : never);
+  group_.set_tiny(grain_.is_tiny());
   me.measures_next = grain_.is_in_doubt();
   return are_fine;
 }
