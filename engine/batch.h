@@ -15,7 +15,8 @@ namespace heddle::detail {
 /// call.
 ///
 /// Invariants: places_[i] is what has gone into nodes_[i], for i from next_ to count_ - 1; whoever
-/// exchanges a node out of nodes_ has it, and leaves null.
+/// exchanges a node out of nodes_ has it, and leaves null. add() is called with the pool's lock:
+/// without that has_some() may miss something.
 class Batch {
  public:
   static constexpr std::size_t kMost = 64;

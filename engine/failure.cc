@@ -9,7 +9,7 @@ namespace {
 
 struct CountedFailure : Failure {
   explicit CountedFailure(Failure failure) : Failure(std::move(failure)) {}
-  mutable base::Atomic<std::uint32_t> references{1};
+  mutable base::Atomic<std::uint32_t> references{1};  ///< the last to go sees what others have done
 };
 
 /// What is left to say where there is no memory.

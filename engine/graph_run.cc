@@ -132,6 +132,7 @@ void GraphRun::keep_going() {
   // Who grants has counted what it expected before, so this misses none of granted_.
   const bool has_all = granted_ == grants_.load(std::memory_order_relaxed);
   if (used_items_ == 0 && granted_ != 0 && has_all) ready_.keep_going();
+  // It changes only while no item is used: nobody posts an end before it has taken lock_.
   keeps_order_.store(ready_.in_order(), std::memory_order_relaxed);
 }
 

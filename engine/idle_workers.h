@@ -22,7 +22,8 @@ namespace heddle::detail {
 ///    or nobody comes, as somebody just wants its seat (see Tour).
 ///  - One that is in coming_ is claimed, and nobody but the thread that is woken for it, or who
 ///    recalls it before that one is there, does anything with it.
-///  - All counters are sequentially consistent: see WorkerPool and PoolGroup for what meets there.
+///  - All counters are sequentially consistent, but has_coming() is a hint: see WorkerPool and
+///    PoolGroup for what meets there.
 class IdleWorkers {
  public:
   explicit IdleWorkers(std::size_t workers) : workers_(workers) {

@@ -11,7 +11,8 @@ namespace heddle::detail {
 
 /// The runs of recordings in which the workers of a pool may take part.
 ///
-/// Thread safety: guarded by its owner's lock, but for may_add(), count() and empty().
+/// Thread safety: guarded by its owner's lock, but for may_add(), count() and empty(), which may be
+/// a little out of date without it.
 class OpenRuns {
  public:
   /// Every look for work goes through all of them.

@@ -35,7 +35,8 @@ namespace heddle::detail {
 ///    have run, which is seen by who claims or opens afterwards.
 ///  - No two that run conflict.
 ///  - An arrival is claimed, or what it holds is moved out of it by who has opened the stretch:
-///    both change claimed_, or take lock_, and so one of the two comes first.
+///    both change claimed_, or take lock_, and so one of the two comes first. The claims of who is
+///    alone release what it has run before, which share() acquires.
 ///  - A place is taken from enter() to leave(); so long the chunk of the arrivals is held.
 template <std::size_t kChunk>
 class BasicStretch : public ReadyNode {

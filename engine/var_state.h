@@ -28,8 +28,9 @@ struct Waiter;
 /// Lifetime: until the last handle has gone and every access that a push has named has ended. A
 /// push counts the accesses that it names without an atomic operation, in `named`: that is final
 /// when the last handle goes, as only who has a handle can push. Then they are set against those
-/// that have ended, in `left`, and whoever makes that 0 is the last. The engine is named by a
-/// number that is never reused, so a handle may outlive it.
+/// that have ended, in `left`, and whoever makes that 0 is the last. Who counts down releases what
+/// it has done and acquires what others have. The engine is named by a number that is never reused,
+/// so a handle may outlive it.
 struct alignas(64) VarState : base::InBlockCache<VarState> {
   VarState(std::uint64_t engine, std::string_view given_name);
   VarState(const VarState&) = delete;

@@ -20,7 +20,7 @@ class WorkerPool;
 
 /// What a thread works with at a WorkerPool: what it has taken along, and what it has seen.
 ///
-/// Thread safety: its thread's own, but for what is atomic.
+/// Thread safety: its thread's own, but for what is atomic: others read that for a hint.
 struct alignas(64) Worker {
   static constexpr std::uint32_t kLookEvery = 512;
 
