@@ -15,6 +15,9 @@ GOOD_TREE = {
     "include/heddle/ndarray.h": '#include "heddle/engine.h"\n',
     "include/heddle/io.h": '#include "heddle/ndarray.h"\n',
     "engine/engine.cc": '#include "heddle/engine.h"\n#include "engine/tracker.h"\n',
+    "engine/flag.h": "bool is() const { return is_.load(std::memory_order_acquire); }\n",
+    "engine/flag.cc": "is_.store(true, std::memory_order_release);\n",
+    "engine/MEMORY_ORDERS.md": "# Orders\n\n## Flag: `flag.h`, `flag.cc`\n\n- `is_`: a flag.\n",
     "engine/base/environment.cc": 'const char* gpus = getenv("HEDDLE_GPUS");\n',
     "engine/device/cuda_devices.cc": "#include <cuda_runtime_api.h>\n",
     "ops/dot.cu": '#include <cublas_v2.h>\n#include "ndarray/block.h"\n',
@@ -89,6 +92,38 @@ class CheckTest(unittest.TestCase):
 
     def test_the_environment_is_read_in_one_file(self):
         self.assert_refused("ops/x.cc", 'auto* v = std::getenv("X");\n', "environment.cc only")
+
+    def test_an_explicit_memory_order_is_explained(self):
+        for code in [
+            "count_.load(std::memory_order_relaxed);",
+            "return count_[f(i, 0)].load(std::memory_order::relaxed);",
+            "now_.at(i).store(2); x.count_.at(i).store(is_.load(),\n  std::memory_order_release);",
+            "state(x)->count_.fetch_add(g(), std::memory_order_relaxed);",
+        ]:
+            self.assert_refused("engine/flag.cc", code, "expected `count_` in a section")
+        self.assert_refused("engine/x.h", "is_.load(std::memory_order_relaxed);", "expected `x.h`")
+        self.assert_refused("engine/x.h", "using L = S<std::memory_order_acquire>;", "`x.h`")
+
+    def test_an_order_is_explained_where_its_file_is_named(self):
+        orders = GOOD_TREE["engine/MEMORY_ORDERS.md"] + "\n## Other: `x.h`\n\n- Nothing.\n"
+        tree = {**GOOD_TREE, "engine/MEMORY_ORDERS.md": orders}
+        tree["engine/x.h"] = "is_.load(std::memory_order_relaxed);\n"
+        problems = problems_of(tree)
+        self.assertEqual(len(problems), 1, problems)
+        self.assertIn("expected `is_` in a section", problems[0])
+
+    def test_a_default_order_need_not_be_explained(self):
+        tree = {**GOOD_TREE, "engine/x.cc": "count_.store(other_.load()); wait(lock);\n"}
+        self.assertEqual(problems_of(tree), [])
+
+    def test_what_the_explanation_names_is_there(self):
+        orders = GOOD_TREE["engine/MEMORY_ORDERS.md"]
+        for more, expected in {
+            "See `gone.h`.\n": "`gone.h` is not there",
+            "See `tests/relacy/gone_test.cc`.\n": "`tests/relacy/gone_test.cc` is not there",
+            "- `gone_`: a hint.\n": "`gone_` is in none of the files",
+        }.items():
+            self.assert_refused("engine/MEMORY_ORDERS.md", orders + more, expected)
 
     def test_files_stay_short_blank_lines_apart(self):
         self.assert_refused("ops/x.h", "int x;\n" * 201, "201 lines")
