@@ -15,7 +15,7 @@ namespace heddle::detail {
 /// another mark, returns what is left of it; among equals with one worker only.
 ///
 /// Thread safety: is_urgent(), call_back() and is_current() may be called from any thread, the rest
-/// by workers. Sequentially consistent: who takes some of another priority than the last says so,
+/// by workers. Sequentially consistent: who takes some that stands elsewhere than the last says so,
 /// in tell(), before it looks into the inbox again, and who brings something asks is_urgent() when
 /// it is in the inbox: one sees the other.
 class TakenAlong {
@@ -45,7 +45,7 @@ class TakenAlong {
     const bool changes = priority_.load(std::memory_order_relaxed) != priority;
     if (changes) priority_.store(priority);
     if (is_exact_) sequence_.store(sequence);
-    return changes;
+    return changes || is_exact_;
   }
   void none() {
     if (is_exact_) sequence_.store(0);
