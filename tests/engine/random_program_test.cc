@@ -22,12 +22,12 @@ std::uint64_t first_seed() { return std::uint64_t{1000000} * Catch::rngSeed() + 
 /// The first failure among programs of `operations` steps each, or "".
 std::string run_programs(EngineOptions options, int variables, int operations, int count) {
   for (int i = 0; i < count; ++i) {
-    for (const int threads : {1, 2, 4, 8}) {
+    for (const int threads : {1, 2, 4, 8, 16}) {
       ProgramShape shape;
       shape.seed = first_seed() + static_cast<std::uint64_t>(i);
       shape.variables = variables;
       shape.threads = threads;
-      shape.steps_per_thread = operations / threads;
+      shape.steps_per_thread = (operations + threads - 1) / threads;
       support::vary(shape, options, shape.seed + static_cast<std::uint64_t>(threads + variables));
       std::string failure = support::check_program(shape, options);
       if (!failure.empty()) return failure;

@@ -8,7 +8,7 @@ here=$(dirname "$(readlink -f "$0")")
 root=$here/../..
 seconds=150
 schedules=100000
-programs=(heddle_engine_tests heddle_engine_sim_tests)
+programs=(heddle_engine_tests heddle_engine_helping_tests heddle_engine_sim_tests)
 
 usage() {
   cat <<END

@@ -20,12 +20,12 @@ using stress::Arguments;
 /// The `index`-th program: each combination of sizes, threads and engine comes up.
 support::ProgramShape shape_of(std::uint64_t index, std::uint64_t gpus) {
   constexpr int kVariables[] = {1, 2, 3, 8, 64, 1024};
-  constexpr int kThreads[] = {1, 2, 4, 8};
+  constexpr int kThreads[] = {1, 2, 4, 8, 16};
   constexpr int kSteps[] = {5, 50, 500, 5000, 50000};
   support::ProgramShape shape;
   shape.seed = index;
   shape.variables = kVariables[support::mix(index, 1) % 6];
-  shape.threads = kThreads[support::mix(index, 2) % 4];
+  shape.threads = kThreads[support::mix(index, 2) % 5];
   shape.steps_per_thread = kSteps[support::mix(index, 3) % 5] / shape.threads + 1;
   shape.gpus = static_cast<int>(gpus);
   return shape;
@@ -45,6 +45,9 @@ int run(const Arguments& arguments) {
     support::ProgramShape shape = shape_of(index, arguments.gpus);
     EngineOptions options = engines[support::mix(index, 4) % engines.size()];
     options.seed = index;
+    if (support::mix(index, 6) % 2 == 0) {
+      options.cpu_workers = 1 + static_cast<int>(support::mix(index, 7) % 8);
+    }
     support::vary(shape, options, support::mix(index, 5));
     const std::string failure = support::check_program(shape, options);
     if (!failure.empty()) {

@@ -5,6 +5,8 @@
 #include <limits>
 #include <set>
 
+#include "tests/support/wait_oracle.h"
+
 namespace heddle::support {
 namespace {
 
@@ -32,6 +34,7 @@ class Replay {
       : program_(program),
         history_(history),
         variables_(static_cast<std::size_t>(program.shape.variables)),
+        outcomes_{std::vector<Timeline>(variables_.size()), {}},
         exact_(program.threads.size() == 1 && !program.shape.children) {
     for (std::size_t i = 0; i < variables_.size(); ++i) variables_[i].value = initial_value(i);
   }
@@ -46,6 +49,8 @@ class Replay {
     }
     check_exact_waits(std::numeric_limits<std::uint64_t>::max());
     if (!exact_) check_all_reported();
+    check(check_waits(program_, history_, outcomes_));
+    check(check_cancels(program_, history_, outcomes_));
     check_children_and_refusals();
     check_variables();
     return differences_;
@@ -54,6 +59,9 @@ class Replay {
  private:
   void complain(const std::string& text) {
     if (differences_.size() < 10) differences_.push_back(text);
+  }
+  void check(const std::vector<std::string>& differences) {
+    for (const std::string& difference : differences) complain(difference);
   }
   void expect(bool holds, const std::string& what, std::uint64_t sequence) {
     if (!holds) complain("#" + std::to_string(sequence) + ": " + what);
@@ -69,6 +77,7 @@ class Replay {
   void check_versions(std::uint64_t sequence, const RandomOperation& operation,
                       const Observed& observed);
   void execute(std::uint64_t sequence, int number);
+  void set_root(int index, std::uint64_t sequence, std::uint64_t root);
 
   void check_exact_waits(std::uint64_t sequence);
   void check_exact_wait(const Waited& waited);
@@ -80,6 +89,7 @@ class Replay {
   const History& history_;
   std::vector<Event> events_;  // by sequence number
   std::vector<VariableModel> variables_;
+  Outcomes outcomes_;
   std::set<std::uint64_t> roots_;
   std::set<std::uint64_t> reported_;
   /// Failures of operations that are skipped by the replay but had been issued, and so ran.
@@ -143,7 +153,7 @@ void Replay::apply(std::uint64_t sequence) {
       break;
     case Event::Kind::kClear:
       expect(!variable.deleted, "clear_error took a deleted variable", sequence);
-      variable.root = 0;
+      set_root(event.index, sequence, 0);
       break;
     case Event::Kind::kDelete:
       expect(!variable.deleted, "delete_variable took a deleted variable", sequence);
@@ -183,7 +193,11 @@ void Replay::apply_operation(std::uint64_t sequence, int number) {
     check_versions(sequence, operation, observed);
   }
   const std::vector<std::uint16_t> mutated = distinct_mutates(operation);
-  const std::uint64_t root = inherited_root(operation);
+  std::uint64_t root = inherited_root(operation);
+  if (root == 0 && observed.runs == 0) {
+    outcomes_.cancelled.push_back(static_cast<std::size_t>(number));
+    root = sequence;
+  }
   if (root == 0) {
     expect(observed.runs == 1, "ran " + std::to_string(observed.runs) + " times", sequence);
     execute(sequence, number);
@@ -192,11 +206,21 @@ void Replay::apply_operation(std::uint64_t sequence, int number) {
     expect(observed.runs <= allowed, "ran although it reads or mutates poison", sequence);
     if (observed.runs > 0 && fails(operation.ending)) possible_roots_.insert(sequence);
     for (const std::uint16_t index : mutated) {
-      variables_[index].root = root;
+      set_root(index, sequence, root);
       if (observed.runs > 0) variables_[index].defined = false;
     }
   }
-  for (const std::uint16_t index : mutated) ++variables_[index].version;
+  for (const std::uint16_t index : mutated) {
+    ++variables_[index].version;
+    outcomes_.variables[index].mutators.push_back(sequence);
+  }
+}
+
+void Replay::set_root(int index, std::uint64_t sequence, std::uint64_t root) {
+  const auto at = static_cast<std::size_t>(index);
+  if (variables_[at].root == root) return;
+  variables_[at].root = root;
+  outcomes_.variables[at].poison.push_back({sequence, root});
 }
 
 void Replay::check_versions(std::uint64_t sequence, const RandomOperation& operation,
@@ -222,7 +246,7 @@ void Replay::execute(std::uint64_t sequence, int number) {
   const std::vector<std::uint16_t> mutated = distinct_mutates(operation);
   if (fails(operation.ending)) {
     roots_.insert(sequence);
-    for (const std::uint16_t index : mutated) variables_[index].root = sequence;
+    for (const std::uint16_t index : mutated) set_root(index, sequence, sequence);
     return;
   }
   bool defined = true;
@@ -233,7 +257,7 @@ void Replay::execute(std::uint64_t sequence, int number) {
     VariableModel& variable = variables_[index];
     variable.defined = defined && (operation.overwrites || variable.defined);
     variable.value = written(operation, variable.value, h);
-    variable.root = 0;
+    set_root(index, sequence, 0);
   }
 }
 
@@ -272,8 +296,13 @@ void Replay::check_exact_wait(const Waited& waited) {
 
 void Replay::check_all_reported() {
   std::set<std::uint64_t> aggregated;
+  std::set<std::uint64_t> cancelled;
+  for (const std::size_t number : outcomes_.cancelled) {
+    cancelled.insert(history_.operations[number].sequence);
+  }
   for (const Waited& waited : history_.waits) {
     for (const std::uint64_t root : waited.roots) {
+      if (waited.kind != Step::Kind::kWaitForAll && cancelled.contains(root)) continue;
       const bool real = roots_.contains(root) || possible_roots_.contains(root);
       expect(real, "an error was thrown that is no root", root);
       reported_.insert(root);

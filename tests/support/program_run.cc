@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "engine/base/thread.h"
@@ -23,6 +24,11 @@ struct alignas(64) Slot {
   base::Atomic<int> writers{0};
   int last_runs = 0;
   std::uint64_t value_at_last = 0;
+};
+
+struct Group {
+  CancelSource source;
+  base::Atomic<bool> is_cancelled{false};
 };
 
 class Violations {
@@ -44,7 +50,9 @@ class Violations {
 class Runner {
  public:
   Runner(const Program& program, const EngineOptions& options)
-      : program_(program), slots_(static_cast<std::size_t>(program.shape.variables)) {
+      : program_(program),
+        slots_(static_cast<std::size_t>(program.shape.variables)),
+        groups_(static_cast<std::size_t>(program.groups)) {
     history_.operations.resize(program.operations.size());
     engine_ = std::make_unique<Engine>(options);
     for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -55,11 +63,12 @@ class Runner {
 
   History run() {
     if (program_.threads.size() == 1) {
-      run_steps(program_.threads[0]);
+      run_steps(0);
     } else {
       run_pushers();
     }
-    wait_for_all(std::numeric_limits<std::uint64_t>::max());
+    wait_for_all({Step::Kind::kWaitForAll, 0, std::numeric_limits<std::uint64_t>::max(), 0,
+                  program_.threads[0].size()});
     finish();
     history_.violations = violations_.take();
     return std::move(history_);
@@ -72,11 +81,13 @@ class Runner {
                           const PushOptions& options, int number);
 
   void run_pushers();
-  void run_steps(const std::vector<Step>& steps);
-  void run_step(const Step& step, std::uint64_t& last);
+  void run_steps(std::size_t thread);
+  void run_step(std::size_t thread, std::size_t step, std::uint64_t& last);
   void run_unnumbered(const Step& step, std::uint64_t& last);
-  void wait_for(const Step& step, std::uint64_t last);
-  void wait_for_all(std::uint64_t last);
+  void wait_for(Waited waited);
+  void wait_for_all(Waited waited);
+  void note(Waited waited);
+  void cancel(int number);
   void finish();
 
   void begin(int number, const RunContext& context, std::uint64_t& h);
@@ -88,10 +99,14 @@ class Runner {
 
   Slot& slot(std::uint16_t index) { return slots_[index]; }
 
+  std::uint64_t tick() { return clock_.fetch_add(1, std::memory_order_relaxed) + 1; }
+
   const Program& program_;
   std::vector<Slot> slots_;
+  std::vector<Group> groups_;
+  base::Atomic<std::uint64_t> clock_{0};  // relaxed, as are the counts of a slot
   History history_;
-  base::Mutex history_mutex_;     // of markers, unnumbered and waits
+  base::Mutex history_mutex_;     // of markers, unnumbered, waits and cancels
   base::Mutex unnumbered_mutex_;  // one delete or clear at a time
   Violations violations_;
   ForeignThread foreign_;  // outlived by what it completes
@@ -109,6 +124,9 @@ std::uint64_t Runner::push(int number) {
   options.lane = operation.lane;
   options.priority = operation.priority;
   options.overwrites = operation.overwrites;
+  if (operation.group != RandomOperation::kNone) {
+    options.cancel = groups_[static_cast<std::size_t>(operation.group)].source.token();
+  }
   Observed& observed = history_.operations[static_cast<std::size_t>(number)];
   try {
     if (is_async(operation.ending)) {
@@ -138,26 +156,27 @@ std::uint64_t Runner::push_sync(const RandomOperation& operation, VarList reads,
 void Runner::run_pushers() {
   Gate start;
   std::vector<base::Thread> threads;
-  for (const std::vector<Step>& steps : program_.threads) {
-    threads.push_back(base::start_thread("pusher", [this, &start, &steps] {
+  for (std::size_t thread = 0; thread < program_.threads.size(); ++thread) {
+    threads.push_back(base::start_thread("pusher", [this, &start, thread] {
       start.wait();
-      run_steps(steps);
+      run_steps(thread);
     }));
   }
   start.open();
   for (base::Thread& thread : threads) thread.join();
 }
 
-void Runner::run_steps(const std::vector<Step>& steps) {
+void Runner::run_steps(std::size_t thread) {
   std::uint64_t last = 0;
   try {
-    for (const Step& step : steps) run_step(step, last);
+    for (std::size_t i = 0; i < program_.threads[thread].size(); ++i) run_step(thread, i, last);
   } catch (const std::exception& error) {
     violations_.add(std::string("a pushing thread got: ") + error.what());
   }
 }
 
-void Runner::run_step(const Step& step, std::uint64_t& last) {
+void Runner::run_step(std::size_t thread, std::size_t number, std::uint64_t& last) {
+  const Step& step = program_.threads[thread][number];
   switch (step.kind) {
     case Step::Kind::kPush: {
       const std::uint64_t sequence = push(step.index);
@@ -172,10 +191,13 @@ void Runner::run_step(const Step& step, std::uint64_t& last) {
       break;
     case Step::Kind::kWaitForVar:
     case Step::Kind::kWaitForUnused:
-      wait_for(step, last);
+      wait_for({step.kind, static_cast<std::uint16_t>(step.index), last, thread, number});
       break;
     case Step::Kind::kWaitForAll:
-      wait_for_all(last);
+      wait_for_all({step.kind, 0, last, thread, number});
+      break;
+    case Step::Kind::kCancel:
+      cancel(step.index);
       break;
   }
 }
@@ -206,34 +228,60 @@ void Runner::run_unnumbered(const Step& step, std::uint64_t& last) {
   history_.unnumbered.push_back(event);
 }
 
-void Runner::wait_for(const Step& step, std::uint64_t last) {
-  const auto index = static_cast<std::uint16_t>(step.index);
-  const bool unused = step.kind == Step::Kind::kWaitForUnused;
-  Waited waited{step.kind, index, last, {}, false, {}};
+/// Throws std::invalid_argument if `var` is deleted. Returns the operation that poisons it, or 0.
+std::uint64_t wait_for_root(Engine& engine, const Var& var, bool unused = false) {
   try {
-    unused ? engine_->wait_for_var_unused(slot(index).var) : engine_->wait_for_var(slot(index).var);
+    unused ? engine.wait_for_var_unused(var) : engine.wait_for_var(var);
+  } catch (const OpError& error) {
+    return error.sequence();
+  } catch (const Cancelled& error) {
+    const std::string_view text = error.what();
+    return std::stoull(std::string(text.substr(text.find('#') + 1)));
+  }
+  return 0;
+}
+
+void Runner::wait_for(Waited waited) {
+  Slot& target = slot(waited.variable);
+  try {
+    const bool unused = waited.kind == Step::Kind::kWaitForUnused;
+    const std::uint64_t root = wait_for_root(*engine_, target.var, unused);
+    waited.returned_at = tick();
+    if (root != 0) waited.roots.push_back(root);
     // Alone, the thread knows that nothing writes the variable until it pushes on.
     const bool alone = program_.threads.size() == 1 && !program_.shape.children;
-    if (alone) waited.value = slot(index).value;
-  } catch (const OpError& error) {
-    waited.roots.push_back(error.sequence());
+    if (alone && root == 0) waited.value = target.value;
+    waited.version = engine_->version(target.var);
   } catch (const std::invalid_argument&) {
-    waited.refused = true;
+    waited.refused = waited.returned_at == 0;  // else it was deleted meanwhile
   }
+  note(std::move(waited));
+}
+
+void Runner::cancel(int number) {
+  Group& group = groups_[static_cast<std::size_t>(number)];
+  {
+    const std::lock_guard lock(history_mutex_);
+    history_.cancels.push_back({number, history_.waits.size()});
+  }
+  group.source.cancel();
+  group.is_cancelled.store(true);
+}
+
+void Runner::note(Waited waited) {
   const std::lock_guard lock(history_mutex_);
   history_.waits.push_back(std::move(waited));
 }
 
-void Runner::wait_for_all(std::uint64_t last) {
-  Waited waited{Step::Kind::kWaitForAll, 0, last, {}, false, {}};
+void Runner::wait_for_all(Waited waited) {
   try {
     engine_->wait_for_all();
   } catch (const AggregateError& error) {
     for (const OpError& each : error.errors()) waited.roots.push_back(each.sequence());
     if (error.omitted() != 0) violations_.add("wait_for_all omitted errors");
   }
-  const std::lock_guard lock(history_mutex_);
-  history_.waits.push_back(std::move(waited));
+  waited.returned_at = tick();
+  note(std::move(waited));
 }
 
 void Runner::finish() {
@@ -245,9 +293,7 @@ void Runner::finish() {
     variable.value_at_last = slots_[i].value_at_last;
     try {
       variable.version = engine_->version(slots_[i].var);
-      engine_->wait_for_var(slots_[i].var);
-    } catch (const OpError& error) {
-      variable.root = error.sequence();
+      variable.root = wait_for_root(*engine_, slots_[i].var);
     } catch (const std::invalid_argument&) {
       variable.deleted = true;
     }
@@ -259,6 +305,11 @@ void Runner::begin(int number, const RunContext& context, std::uint64_t& h) {
   Observed& observed = history_.operations[static_cast<std::size_t>(number)];
   ++observed.runs;
   observed.context_sequence = context.sequence;
+  if (operation.group != RandomOperation::kNone &&
+      groups_[static_cast<std::size_t>(operation.group)].is_cancelled.load() &&
+      !context.stop_requested()) {
+    violations_.add("an operation of a cancelled group is not asked to stop");
+  }
   constexpr auto kRelaxed = std::memory_order_relaxed;
   const auto check = [this, &observed](std::uint16_t index, int others) {
     if (others != 0) violations_.add("conflicting operations overlap");
@@ -282,6 +333,8 @@ void Runner::begin(int number, const RunContext& context, std::uint64_t& h) {
 }
 
 void Runner::leave(const RandomOperation& operation) {
+  const auto number = static_cast<std::size_t>(&operation - program_.operations.data());
+  history_.operations[number].left_at = tick();
   constexpr auto kRelaxed = std::memory_order_relaxed;
   for (const std::uint16_t index : distinct_reads(operation)) {
     slot(index).readers.fetch_sub(1, kRelaxed);

@@ -16,7 +16,8 @@ struct Observed {
   std::uint64_t sequence = 0;  ///< as push returned it
   std::uint64_t context_sequence = 0;
   int runs = 0;
-  bool refused = false;  ///< push threw std::invalid_argument: a variable was deleted
+  std::uint64_t left_at = 0;  ///< when it had read and written, as History counts
+  bool refused = false;       ///< push threw std::invalid_argument: a variable was deleted
   /// Engine::version of distinct_reads(), then of distinct_mutates(), while it ran.
   std::vector<std::uint64_t> versions;
 };
@@ -31,14 +32,24 @@ struct Unnumbered {
   bool refused;  ///< std::invalid_argument: the variable was deleted before
 };
 
+/// A group that is being cancelled.
+struct CancelledGroup {
+  int group;
+  std::size_t waits;  ///< how many of History::waits had returned by then
+};
+
 /// A wait and what came of it.
 struct Waited {
   Step::Kind kind;
   std::uint16_t variable;
-  std::uint64_t after;               ///< the last sequence number that its thread knew
-  std::vector<std::uint64_t> roots;  ///< thrown: one for a variable, any number for wait_for_all
-  bool refused;
-  std::optional<std::uint64_t> value;  ///< of the variable, if nothing was thrown and it is safe
+  std::uint64_t after;  ///< the last sequence number that its thread knew
+  std::size_t thread;
+  std::size_t step;                    ///< of that thread; past the last for the one at the end
+  std::vector<std::uint64_t> roots{};  ///< thrown: one for a variable, or any number for all
+  bool refused = false;
+  std::uint64_t returned_at = 0;           ///< as History counts
+  std::optional<std::uint64_t> version{};  ///< of the variable then, unless it was deleted
+  std::optional<std::uint64_t> value{};  ///< of the variable, if nothing was thrown and it is safe
 };
 
 struct Final {
@@ -52,11 +63,13 @@ struct Final {
   friend bool operator==(const Final&, const Final&) = default;
 };
 
-/// Everything that can be observed of one run of a program.
+/// Everything that can be observed of one run of a program. Times are counted from 1 on: of two
+/// events one of which must happen before the other the first has the smaller one.
 struct History {
   std::vector<Observed> operations;  ///< as Program::operations
   std::vector<std::uint64_t> markers;
   std::vector<Unnumbered> unnumbered;
+  std::vector<CancelledGroup> cancels;
   std::vector<Waited> waits;  ///< of one thread in its order; the last is a wait_for_all
   std::vector<Final> variables;
   std::vector<std::string> violations;  ///< what went wrong while it ran, a few

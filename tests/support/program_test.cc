@@ -1,15 +1,54 @@
 #include "tests/support/program_test.h"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <iostream>
 #include <vector>
 
 #include "tests/support/engines.h"
 #include "tests/support/program_oracle.h"
 #include "tests/support/program_run.h"
+#include "tests/support/program_shrink.h"
+#include "tests/support/program_text.h"
 #include "tests/support/watchdog.h"
 
 namespace heddle::support {
 namespace {
+
+/// How often a program that has failed is run to see how often it fails, and how long, and how many
+/// times, smaller ones are tried.
+constexpr int kRuns = 20;
+constexpr int kMostTried = 5000;
+constexpr std::chrono::seconds kLongest{60};
+
+std::vector<std::string> run_and_check(const Program& program, const EngineOptions& options) {
+  return check_history(program, run_program(program, options));
+}
+
+int count_failures(const Program& program, const EngineOptions& options, int runs, int enough) {
+  int failures = 0;
+  for (int i = 0; i < runs && failures < enough; ++i) {
+    watchdog::progress();
+    if (!run_and_check(program, options).empty()) ++failures;
+  }
+  return failures;
+}
+
+/// The smallest program found that fails, as text.
+std::string smaller(const Program& program, const EngineOptions& options) {
+  const int failures = count_failures(program, options, kRuns, kRuns);
+  const std::string share = std::to_string(failures) + " of " + std::to_string(kRuns) + " runs";
+  if (failures == 0) return "\nit failed in " + share + " more, so it was not made smaller";
+  const int runs = std::min(kRuns, 3 * kRuns / failures);
+  const auto end = std::chrono::steady_clock::now() + kLongest;
+  const auto fails = [&](const Program& candidate) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    return count_failures(candidate, options, runs, /*enough=*/1) != 0;
+  };
+  const Program small = shrink(program, fails, kMostTried);
+  return "\nit failed in " + share + " more; this fails, too:\n" + to_text(small, options);
+}
 
 std::string report(const ProgramShape& shape, const EngineOptions& options,
                    const std::vector<std::string>& differences) {
@@ -30,12 +69,27 @@ bool same_outcome(const Waited& a, const Waited& b) {
 std::string check_program(const ProgramShape& shape, const EngineOptions& options) {
   watchdog::start(shape.str() + "; " + describe(options));
   const Program program = generate(shape);
-  return report(shape, options, check_history(program, run_program(program, options)));
+  std::string failure = report(shape, options, run_and_check(program, options));
+  if (failure.empty()) return {};
+  std::cerr << failure << std::endl;  // a smaller one might not come to its end
+  return failure + smaller(program, options);
+}
+
+std::string check_program(const ProgramText& text, int runs) {
+  for (int i = 0; i < runs; ++i) {
+    watchdog::progress();
+    for (const std::string& difference : run_and_check(text.program, text.options)) {
+      return difference;
+    }
+  }
+  return {};
 }
 
 std::string check_program_against_naive(const ProgramShape& shape, const EngineOptions& options) {
   watchdog::start(shape.str() + "; " + describe(options) + " against naive");
-  const Program program = generate(shape);
+  ProgramShape without_cancels = shape;  // they come sooner or later
+  without_cancels.cancels = false;
+  const Program program = generate(without_cancels);
   const History history = run_program(program, options);
   EngineOptions naive;
   naive.kind = EngineKind::kNaive;
@@ -58,6 +112,7 @@ void vary(ProgramShape& shape, EngineOptions& options, std::uint64_t index) {
   shape.children = index % 2 != 0;
   shape.deletions = index % 5 != 0;
   shape.waits = index % 7 != 0;
+  shape.cancels = index / 2 % 4 != 0;
   options.max_pending = index % 4 == 3 ? kLimits[index / 4 % 4] : kLimits[0];
 }
 

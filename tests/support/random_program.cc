@@ -41,7 +41,8 @@ class Generator {
       return {random_.one_in(3) ? Step::Kind::kWaitForUnused : Step::Kind::kWaitForVar, variable};
     }
     if (shape_.errors && random_.one_in(80)) return {Step::Kind::kClear, variable};
-    if (shape_.deletions && deleted_ < shape_.variables / 4 && random_.one_in(200)) {
+    if (program_.groups != 0 && random_.one_in(60)) return {Step::Kind::kCancel, cancel()};
+    if (shape_.deletions && deleted_ < (shape_.variables + 3) / 4 && random_.one_in(200)) {
       ++deleted_;
       return {Step::Kind::kDelete, variable};
     }
@@ -59,6 +60,7 @@ class Generator {
     operation.try_first = random_.percent(5);
     operation.ending = ending();
     operation.overwrites = shape_.errors && random_.percent(20);
+    if (shape_.cancels && shape_.errors && random_.percent(12)) operation.group = group();
     if (shape_.children && depth < 3 && random_.percent(3)) {
       operation.child = this->operation(depth + 1);
     }
@@ -67,6 +69,20 @@ class Generator {
   }
 
   std::uint16_t variable() { return static_cast<std::uint16_t>(random_.below(shape_.variables)); }
+
+  /// Of the last few ones, which are not cancelled yet, or any, as what is cancelled does not run.
+  int group() {
+    if (random_.one_in(8) && program_.groups != 0) return random_.below(program_.groups);
+    const int group = first_group_ + random_.below(kLiveGroups);
+    program_.groups = std::max(program_.groups, group + 1);
+    return group;
+  }
+
+  int cancel() {
+    if (random_.one_in(8)) return random_.below(program_.groups);  // maybe for the second time
+    program_.groups = std::max(program_.groups, first_group_ + 1);
+    return first_group_++;
+  }
 
   void place(RandomOperation& operation) {
     constexpr std::array kLanes = {Lane::kCopyIn, Lane::kCopyOut, Lane::kComm, Lane::kBlocking};
@@ -89,10 +105,13 @@ class Generator {
     return kFailures[static_cast<std::size_t>(random_.below(kFailures.size()))];
   }
 
+  static constexpr int kLiveGroups = 3;
+
   const ProgramShape shape_;
   Random random_;
   Program program_;
   int deleted_ = 0;
+  int first_group_ = 0;  ///< that is not cancelled
 };
 
 }  // namespace
@@ -102,7 +121,7 @@ std::string ProgramShape::str() const {
   out << "seed " << seed << ", " << variables << " variables, " << threads << " threads x "
       << steps_per_thread << " steps, " << gpus << " GPUs" << (errors ? ", errors" : "")
       << (children ? ", children" : "") << (deletions ? ", deletions" : "")
-      << (waits ? ", waits" : "");
+      << (waits ? ", waits" : "") << (cancels ? ", cancels" : "");
   return out.str();
 }
 

@@ -21,6 +21,7 @@ struct ProgramShape {
   bool children = true;  ///< operations that push operations
   bool deletions = true;
   bool waits = true;
+  bool cancels = true;  ///< operations in groups, which are cancelled; with errors only
 
   /// Prints all of it: what is needed to run the program again.
   std::string str() const;
@@ -56,6 +57,7 @@ struct RandomOperation {
   bool overwrites = false;
   bool try_first = false;  ///< try_push, and push if that refuses
   int child = kNone;       ///< index of the operation that this one pushes
+  int group = kNone;       ///< to whose CancelSource it belongs
 };
 
 struct Step {
@@ -65,14 +67,16 @@ struct Step {
     kClear,
     kWaitForVar,
     kWaitForUnused,
-    kWaitForAll
+    kWaitForAll,
+    kCancel
   };
   Kind kind = Kind::kPush;
-  int index = 0;  ///< of the operation for kPush, else of the variable
+  int index = 0;  ///< of the operation for kPush, the group for kCancel, else of the variable
 };
 
 struct Program {
   ProgramShape shape;
+  int groups = 0;
   std::vector<RandomOperation> operations;  ///< children too
   std::vector<std::vector<Step>> threads;
 };
