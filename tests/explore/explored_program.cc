@@ -1,5 +1,6 @@
 #include "tests/explore/explored_program.h"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -21,6 +22,23 @@ EngineOptions explored_options(std::uint64_t seed) {
   return options;
 }
 
+namespace {
+
+/// That it pushes: to delete or clear a variable takes two markers.
+std::size_t operations(const support::Program& program) {
+  std::size_t count = program.operations.size();
+  for (const std::vector<support::Step>& steps : program.threads) {
+    count += 3 * static_cast<std::size_t>(
+                     std::count_if(steps.begin(), steps.end(), [](const support::Step& step) {
+                       return step.kind == support::Step::Kind::kDelete ||
+                              step.kind == support::Step::Kind::kClear;
+                     }));
+  }
+  return count;
+}
+
+}  // namespace
+
 ExploredProgram operations_program(std::uint64_t seed) {
   constexpr std::array<int, 4> kVariables = {1, 2, 3, 8};
   constexpr std::array<int, 5> kSteps = {4, 8, 16, 24, 48};
@@ -31,6 +49,7 @@ ExploredProgram operations_program(std::uint64_t seed) {
   shape.steps_per_thread = kSteps[support::mix(seed, 13) % kSteps.size()] / shape.threads + 1;
   EngineOptions options = explored_options(seed);
   support::vary(shape, options, support::mix(seed, 14));
+  while (operations(support::generate(shape)) > kMostOperations) --shape.steps_per_thread;
   std::string title = shape.str() + "; " + support::describe(options) + ", max_pending " +
                       std::to_string(options.max_pending);
   return {std::move(title), [shape, options] {

@@ -13,10 +13,13 @@ struct ExploredProgram {
   std::function<std::string()> run;
 };
 
+/// That a program pushes, but for those of recordings, and of the end of engines, which push 24 and
+/// some children.
+inline constexpr int kMostOperations = 64;
+
 // Each of these depends on its seed only.
 
-/// Everything that operations may do, up to 64 of them pushed by up to three threads, against their
-/// serial replay.
+/// Everything that operations may do, pushed by up to three threads, against their serial replay.
 ExploredProgram operations_program(std::uint64_t seed);
 /// Recordings run by up to two threads among other pushes, against kNaive.
 ExploredProgram recordings_program(std::uint64_t seed);

@@ -27,6 +27,13 @@ enum class Release : std::uint8_t {
   kHowMany,
 };
 
+constexpr int kMostRounds = 3;
+/// Where there is a limit, enough to go beyond it.
+constexpr int kMostBeyond = 10;
+/// What a round pushes in any case, in the largest one.
+constexpr int kMostInRound = 1 + kMostBeyond;
+constexpr int kMostWorkers = 3;
+
 class HeldProgram {
  public:
   HeldProgram(std::uint64_t seed, const EngineOptions& options)
@@ -37,7 +44,7 @@ class HeldProgram {
 
   std::string run() {
     const bool alone = engine_.options().cpu_workers == 1;
-    const int rounds = 1 + below(3);
+    const int rounds = 1 + below(kMostRounds);
     for (int i = 0; i < rounds; ++i) alone ? run_round_of_one() : run_round();
     let_workers_meet();
     const std::uint64_t ran = ran_.load();
@@ -57,7 +64,9 @@ class HeldProgram {
   }
 
   void push_some(int most) {
-    for (int i = below(most + 1); i > 0; --i) {
+    const int count = std::min(below(most + 1), room_);
+    room_ -= count;
+    for (int i = 0; i < count; ++i) {
       Variables reads;
       Variables mutates;
       for (int j = below(3); j > 0; --j) reads.push_back(variable());
@@ -93,6 +102,8 @@ class HeldProgram {
   Engine engine_;
   Var held_;
   Variables variables_;
+  /// For operations that nothing is said of.
+  int room_ = kMostOperations - kMostRounds * kMostInRound - kMostWorkers;
   std::uint64_t pushed_ = 0;
   base::Atomic<std::uint64_t> ran_{0};
 };
@@ -125,10 +136,7 @@ void HeldProgram::run_round() {
     case Release::kPush:
     case Release::kHowMany:
       push_held(gate);
-      for (std::size_t i = 2 * std::min<std::size_t>(engine_.options().max_pending, 8); i > 0;
-           --i) {
-        push([] {}, {}, {variable()}, 0);
-      }
+      for (int i = 0; i < kMostBeyond; ++i) push([] {}, {}, {variable()}, 0);
       gate.open();
       break;
   }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -15,6 +16,9 @@ namespace heddle::explore {
 namespace {
 
 constexpr std::array kLanes = {Lane::kCompute, Lane::kCopyIn, Lane::kCopyOut, Lane::kBlocking};
+constexpr int kMostRounds = 3;
+/// One of each lane, and the two more that compute.
+constexpr int kMostMeet = static_cast<int>(kLanes.size()) + 2;
 
 class LanesProgram {
  public:
@@ -25,7 +29,7 @@ class LanesProgram {
   }
 
   std::string run() {
-    const int rounds = 1 + below(3);
+    const int rounds = 1 + below(kMostRounds);
     for (int i = 0; i < rounds; ++i) {
       push_some();
       if (below(2) == 0) engine_.wait_for_all();
@@ -77,7 +81,8 @@ class LanesProgram {
   void push_some() {
     const bool in_one = below(3) == 0;
     const Lane one = lane();
-    const int count = in_one ? 34 : 1 + below(12);
+    const int count = std::min(in_one ? 34 : 1 + below(12), room_);
+    room_ -= count;
     for (int i = 0; i < count; ++i) push([] {}, {variable()}, in_one ? one : lane());
   }
   void meet();
@@ -86,6 +91,7 @@ class LanesProgram {
   Engine engine_;
   const int lanes_;  ///< that are used
   std::vector<Var> variables_;
+  int room_ = kMostOperations - (kMostRounds + 1) * kMostMeet;  ///< for those that do not meet
   std::uint64_t pushed_ = 0;
   base::Atomic<std::uint64_t> ran_{0};
   std::array<base::Atomic<int>, 5> running_{};  ///< at the moment, by pool

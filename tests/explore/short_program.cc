@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,10 @@
 namespace heddle::explore {
 namespace {
 
+constexpr int kMostRounds = 4;
+/// Pushed in a round, but for the short ones.
+constexpr int kMostOthers = 2;
+
 /// Each variable stands for a number of writes. An operation knows how many it must find.
 class ShortProgram {
  public:
@@ -26,7 +31,7 @@ class ShortProgram {
 
   std::string run() {
     push_short(6);  // that the engine learns from
-    const int rounds = 1 + below(4);
+    const int rounds = 1 + below(kMostRounds);
     for (int i = 0; i < rounds; ++i) run_round();
     engine_.wait_for_all();
     for (std::size_t i = 0; i < variables_.size(); ++i) {
@@ -78,7 +83,9 @@ class ShortProgram {
     if (writes_[variable].load() != writes) out_of_turn_.fetch_add(1);
   }
   void push_short(int most) {
-    for (int i = 1 + below(most); i > 0; --i) push([] {});
+    const int count = std::min(1 + below(most), room_);
+    room_ -= count;
+    for (int i = 0; i < count; ++i) push([] {});
   }
   void run_round();
   void hold();
@@ -86,6 +93,7 @@ class ShortProgram {
   std::uint64_t random_;
   Engine engine_;
   std::vector<Var> variables_;
+  int room_ = kMostOperations - kMostRounds * kMostOthers;  ///< for short ones
   std::uint64_t pushed_ = 0;
   std::array<std::uint64_t, kVariables> pushed_writes_{};
   std::array<base::Atomic<std::uint64_t>, kVariables> writes_{};
