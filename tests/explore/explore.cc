@@ -1,7 +1,10 @@
 // Schedules of random programs: --schedules N (10^5 if not given), --seed S of the first program,
-// --each K schedules of each program, --schedule I (below K) to run only that one, --depth D
-// (various if not given). Prints the first failure with all that is needed to run it again.
+// --each K schedules of each program, --schedule I to run only that one, --depth D and --steps N,
+// within which priorities change (various if not given). Prints the first failure with all that is
+// needed to run it again. Without --steps the schedules before --schedule I are run, too: the
+// priorities change within as many steps as the one before it took.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
@@ -24,7 +27,12 @@ struct Arguments {
   std::uint64_t each = 20;
   std::uint64_t schedule = kEvery;
   std::uint64_t depth = 0;  ///< 0: of the number of the schedule
+  std::uint64_t steps = 0;  ///< 0: of that number, and of the schedule before
 };
+
+constexpr const char* kUsage =
+    "usage: heddle_explore [--schedules N] [--seed S] [--each K] [--schedule I] [--depth D] "
+    "[--steps N]\n";
 
 bool parse(int argc, char** argv, Arguments& arguments) {
   const bool parsed = support::parse_numbers(argc, argv,
@@ -32,21 +40,25 @@ bool parse(int argc, char** argv, Arguments& arguments) {
                                               {"--seed", &arguments.seed},
                                               {"--each", &arguments.each},
                                               {"--schedule", &arguments.schedule},
-                                              {"--depth", &arguments.depth}});
-  const bool one = arguments.schedule != kEvery;
-  return parsed && arguments.schedules != 0 && arguments.each != 0 &&
-         (!one || arguments.schedule < arguments.each);
+                                              {"--depth", &arguments.depth},
+                                              {"--steps", &arguments.steps}});
+  if (arguments.schedule != kEvery) arguments.each = arguments.schedule + 1;
+  return parsed && arguments.schedules != 0 && arguments.each != 0;
 }
 
-// Drawn from by the number of the schedule alone, so that it can be run again without the others.
-constexpr std::uint64_t kSteps[] = {300, 1000, 4000};
-constexpr int kDepths[] = {2, 3, 5, 10, 30};
+// Most bugs need few constraints; a schedule with more of them meets what does not.
+constexpr int kDepths[] = {3, 2, 3, 5, 3, 10, 3, 30, 3, 2};
+/// Where an engine starts, and learns how long its operations take.
+constexpr std::uint64_t kEarly[] = {300, 1000, 4000};
 
-Plan plan_of(const Arguments& arguments, std::uint64_t seed, std::uint64_t schedule) {
+/// `length`: the steps of the program's schedule before, or 0.
+Plan plan_of(const Arguments& arguments, std::uint64_t seed, std::uint64_t schedule,
+             std::uint64_t length) {
   Plan plan;
   plan.seed = support::mix(seed, schedule);
-  plan.depth = arguments.depth != 0 ? static_cast<int>(arguments.depth) : kDepths[schedule % 5];
-  plan.steps = kSteps[schedule % 3];
+  plan.depth = arguments.depth != 0 ? static_cast<int>(arguments.depth) : kDepths[schedule % 10];
+  plan.steps = length == 0 || schedule % 3 == 0 ? kEarly[schedule / 3 % 3] : length;
+  if (arguments.steps != 0) plan.steps = arguments.steps;
   return plan;
 }
 
@@ -54,37 +66,55 @@ void* exchange_scope(void* next) {
   return detail::OperationScope::exchange_current(static_cast<detail::OperationScope*>(next));
 }
 
-int run(const Arguments& arguments) {
-  Scheduler scheduler;
-  scheduler.keep_local(&exchange_scope);
-  std::uint64_t steps = 0;
-  std::uint64_t switches = 0;
-  std::uint64_t done = 0;
-  for (std::uint64_t seed = arguments.seed; done < arguments.schedules; ++seed) {
-    const ExploredProgram program = explored_program(seed);
-    for (std::uint64_t i = 0; i < arguments.each; ++i) {
-      if (arguments.schedule != kEvery && arguments.schedule != i) continue;
-      std::string difference;
-      const Schedule schedule =
-          scheduler.run(plan_of(arguments, seed, i), [&] { difference = program.run(); });
-      if (!schedule.stuck.empty() || !difference.empty()) {
-        std::cout << program.title << ": " << schedule.stuck << difference
-                  << "\nagain: --schedules 1 --seed " << seed << " --schedule " << i << " --depth "
-                  << arguments.depth << std::endl;
-        std::_Exit(1);  // what is stuck cannot be destroyed
-      }
-      ++done;
-      steps += schedule.steps;
-      switches += schedule.switches;
-      if (done % 100'000 == 0) {
-        std::cout << done << " schedules, next seed " << seed + 1 << std::endl;
+class Exploration {
+ public:
+  explicit Exploration(const Arguments& arguments) : arguments_(arguments) {
+    scheduler_.keep_local(&exchange_scope);
+  }
+
+  void run() {
+    for (std::uint64_t seed = arguments_.seed; done_ < arguments_.schedules; ++seed) {
+      const ExploredProgram program = explored_program(seed);
+      std::uint64_t length = 0;
+      for (std::uint64_t i = first(); i < arguments_.each; ++i) {
+        const Plan plan = plan_of(arguments_, seed, i, length);
+        length = run(program, plan, seed, i);
+        if (++done_ % 100'000 == 0) {
+          std::cout << done_ << " schedules, next seed " << seed + 1 << std::endl;
+        }
       }
     }
+    std::cout << done_ << " schedules, " << steps_ / done_ << " steps and " << switches_ / done_
+              << " switches each: no difference\n";
   }
-  std::cout << done << " schedules, " << steps / done << " steps and " << switches / done
-            << " switches each: no difference\n";
-  return 0;
-}
+
+ private:
+  /// What --steps stands for need not be found out.
+  std::uint64_t first() const {
+    return arguments_.schedule != kEvery && arguments_.steps != 0 ? arguments_.schedule : 0;
+  }
+
+  std::uint64_t run(const ExploredProgram& program, const Plan& plan, std::uint64_t seed,
+                    std::uint64_t number) {
+    std::string difference;
+    const Schedule schedule = scheduler_.run(plan, [&] { difference = program.run(); });
+    if (!schedule.stuck.empty() || !difference.empty()) {
+      std::cout << program.title << ": " << schedule.stuck << difference
+                << "\nagain: --schedules 1 --seed " << seed << " --schedule " << number
+                << " --depth " << plan.depth << " --steps " << plan.steps << std::endl;
+      std::_Exit(1);  // what is stuck cannot be destroyed
+    }
+    steps_ += schedule.steps;
+    switches_ += schedule.switches;
+    return schedule.steps;
+  }
+
+  const Arguments arguments_;
+  Scheduler scheduler_;
+  std::uint64_t done_ = 0;
+  std::uint64_t steps_ = 0;
+  std::uint64_t switches_ = 0;
+};
 
 }  // namespace
 }  // namespace heddle::explore
@@ -92,9 +122,9 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   heddle::explore::Arguments arguments;
   if (!heddle::explore::parse(argc, argv, arguments)) {
-    std::cerr << "usage: heddle_explore [--schedules N] [--seed S] [--each K] [--schedule I] "
-                 "[--depth D]\n";
+    std::cerr << heddle::explore::kUsage;
     return 2;
   }
-  return heddle::explore::run(arguments);
+  heddle::explore::Exploration(arguments).run();
+  return 0;
 }

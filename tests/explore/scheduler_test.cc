@@ -196,6 +196,28 @@ TEST_CASE("exceptions of threads that are interrupted do not mix") {
         }) == 0);
 }
 
+TEST_CASE("priorities change within the steps that a plan gives the program") {
+  constexpr int kLoads = 1000;
+  const auto others_came_late = [](std::uint64_t steps) {
+    Scheduler scheduler;
+    std::uint64_t late = 0;
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+      const Plan drawn{.seed = seed, .depth = 2, .steps = steps};
+      scheduler.run(drawn, [&late] {
+        Atomic<int> loads{0};
+        int found = 0;
+        Thread other = base::start_thread("other", [&] { found = loads.load(); });
+        for (int i = 0; i < kLoads; ++i) loads.fetch_add(1);
+        other.join();
+        late += found > kLoads / 2 && found < kLoads ? 1 : 0;
+      });
+    }
+    return late;
+  };
+  CHECK(others_came_late(100) == 0);
+  CHECK(others_came_late(kLoads) > 20);
+}
+
 TEST_CASE("the same plan gives the same schedule") {
   Scheduler scheduler;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
