@@ -9,6 +9,7 @@
 #include "engine/base/thread.h"
 #include "tests/explore/explored_options.h"
 #include "tests/explore/explored_program.h"
+#include "tests/explore/forked_child.h"
 #include "tests/support/engines.h"
 #include "tests/support/random_program.h"
 
@@ -47,6 +48,7 @@ class EndingProgram {
   CancelSource group_;
   base::Atomic<std::uint64_t> pushed_{0};
   base::Atomic<std::uint64_t> ran_{0};
+  const Forkable forkable_{engine_, variables_};
 };
 
 void EndingProgram::push(std::uint64_t draw) {

@@ -1,10 +1,10 @@
 // Schedules of random programs: --schedules N (10^5 if not given), --seed S of the first program,
 // --each K schedules of each program, --schedule I to run only that one, --depth D and --steps N,
-// within which priorities change (various if not given). Prints the first failure with all that is
+// within which priorities change (various if not given), --forks F: one in F schedules forks a
+// child at one of its steps (50 if not given, 0: none). Prints the first failure with all that is
 // needed to run it again. Without --steps the schedules before --schedule I are run, too: the
 // priorities change within as many steps as the one before it took.
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
@@ -12,6 +12,7 @@
 
 #include "engine/operation_scope.h"
 #include "tests/explore/explored_program.h"
+#include "tests/explore/forked_child.h"
 #include "tests/explore/scheduler.h"
 #include "tests/support/number_arguments.h"
 #include "tests/support/random_program.h"
@@ -28,11 +29,12 @@ struct Arguments {
   std::uint64_t schedule = kEvery;
   std::uint64_t depth = 0;  ///< 0: of the number of the schedule
   std::uint64_t steps = 0;  ///< 0: of that number, and of the schedule before
+  std::uint64_t forks = 50;
 };
 
 constexpr const char* kUsage =
     "usage: heddle_explore [--schedules N] [--seed S] [--each K] [--schedule I] [--depth D] "
-    "[--steps N]\n";
+    "[--steps N] [--forks F]\n";
 
 bool parse(int argc, char** argv, Arguments& arguments) {
   const bool parsed = support::parse_numbers(argc, argv,
@@ -41,7 +43,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
                                               {"--each", &arguments.each},
                                               {"--schedule", &arguments.schedule},
                                               {"--depth", &arguments.depth},
-                                              {"--steps", &arguments.steps}});
+                                              {"--steps", &arguments.steps},
+                                              {"--forks", &arguments.forks}});
   if (arguments.schedule != kEvery) arguments.each = arguments.schedule + 1;
   return parsed && arguments.schedules != 0 && arguments.each != 0;
 }
@@ -85,7 +88,7 @@ class Exploration {
       }
     }
     std::cout << done_ << " schedules, " << steps_ / done_ << " steps and " << switches_ / done_
-              << " switches each: no difference\n";
+              << " switches each, " << forks_ << " forked children: no difference\n";
   }
 
  private:
@@ -97,11 +100,13 @@ class Exploration {
   std::uint64_t run(const ExploredProgram& program, const Plan& plan, std::uint64_t seed,
                     std::uint64_t number) {
     std::string difference;
-    const Schedule schedule = scheduler_.run(plan, [&] { difference = program.run(); });
+    fork_in(plan, difference);
+    const Schedule schedule = scheduler_.run(plan, [&] { difference += program.run(); });
     if (!schedule.stuck.empty() || !difference.empty()) {
       std::cout << program.title << ": " << schedule.stuck << difference
                 << "\nagain: --schedules 1 --seed " << seed << " --schedule " << number
-                << " --depth " << plan.depth << " --steps " << plan.steps << std::endl;
+                << " --depth " << plan.depth << " --steps " << plan.steps << " --forks "
+                << arguments_.forks << std::endl;
       std::_Exit(1);  // what is stuck cannot be destroyed
     }
     steps_ += schedule.steps;
@@ -109,11 +114,25 @@ class Exploration {
     return schedule.steps;
   }
 
+  /// If it is this schedule's turn: the schedule does not depend on it.
+  void fork_in(const Plan& plan, std::string& difference) {
+    if (arguments_.forks == 0 || support::mix(plan.seed, 1) % arguments_.forks != 0) return;
+    const std::uint64_t step = 1 + support::mix(plan.seed, 2) % plan.steps;
+    scheduler_.look_at(step, [this, step, &difference] {
+      if (!Forkable::is_any()) return;
+      ++forks_;
+      const std::string wrong = Forkable::fork_here();
+      if (wrong.empty()) return;
+      difference += "\n  a child forked at step " + std::to_string(step) + ": " + wrong;
+    });
+  }
+
   const Arguments arguments_;
   Scheduler scheduler_;
   std::uint64_t done_ = 0;
   std::uint64_t steps_ = 0;
   std::uint64_t switches_ = 0;
+  std::uint64_t forks_ = 0;
 };
 
 }  // namespace

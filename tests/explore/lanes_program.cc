@@ -8,6 +8,7 @@
 
 #include "tests/explore/explored_options.h"
 #include "tests/explore/explored_program.h"
+#include "tests/explore/forked_child.h"
 #include "tests/support/engines.h"
 #include "tests/support/gate.h"
 #include "tests/support/random_program.h"
@@ -96,6 +97,7 @@ class LanesProgram {
   base::Atomic<std::uint64_t> ran_{0};
   std::array<base::Atomic<int>, 5> running_{};  ///< at the moment, by pool
   base::Atomic<bool> is_too_wide_{false};
+  const Forkable forkable_{engine_, variables_};
 };
 
 /// As many operations as all lanes have workers run at a time: each of these has a thread, whatever

@@ -56,6 +56,7 @@ Schedule Scheduler::run(const Plan& plan, std::function<void()> program) {
   running_ = threads_[0].get();
   Fiber::change(outside_, running_->fiber);
   s_current = outer;
+  look_at_ = 0;
   return {steps_, switches_, stuck_};
 }
 
@@ -85,7 +86,7 @@ void Scheduler::end() {
 
 void Scheduler::join(std::size_t thread) {
   step();
-  const Thread* const other = threads_[thread].get();
+  const Thread* const other = threads_.at(thread).get();  // not there in a forked child
   while (other->state != Thread::State::kEnded) block(other);
 }
 
@@ -93,11 +94,12 @@ void Scheduler::join(std::size_t thread) {
 std::int64_t Scheduler::draw_priority() { return static_cast<std::int64_t>(random_() >> 2U); }
 
 bool Scheduler::is_blocked(std::size_t thread) const {
-  return threads_[thread]->state != Thread::State::kReady;
+  return threads_.at(thread)->state != Thread::State::kReady;
 }
 
 void Scheduler::step() {
   ++steps_;
+  if (steps_ == look_at_) look_();
   now_ += per_step_;
   if (!changes_.empty() && steps_ >= changes_.back()) {
     changes_.pop_back();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/explore/fiber.h"
@@ -60,6 +61,13 @@ class Scheduler {
   /// The one whose program runs, or null.
   static Scheduler* current() { return s_current; }
 
+  /// In the next schedule the thread that takes this step calls `look` before it: of the program
+  /// nothing goes on meanwhile, and `look` must not take steps of its own.
+  void look_at(std::uint64_t step, std::function<void()> look) {
+    look_at_ = step;
+    look_ = std::move(look);
+  }
+
   /// Called at each switch with what is `local` to the thread that is left; returns the same of
   /// the one that goes on (null when it starts) and keeps the former.
   using ExchangeLocal = void* (*)(void* next);
@@ -111,6 +119,8 @@ class Scheduler {
   Nanoseconds per_step_ = 10;
   Nanoseconds next_wake_ = kForEver;  ///< of those who sleep till a time
   bool must_choose_ = false;          ///< one more is ready since the last choice
+  std::uint64_t look_at_ = 0;         ///< a step, or 0
+  std::function<void()> look_;
   std::string stuck_;
   ExchangeLocal exchange_local_ = nullptr;
 };

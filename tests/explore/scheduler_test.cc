@@ -218,6 +218,38 @@ TEST_CASE("priorities change within the steps that a plan gives the program") {
   CHECK(others_came_late(kLoads) > 20);
 }
 
+TEST_CASE("a look at a step sees what the threads have done before it, and changes nothing") {
+  Scheduler scheduler;
+  int count = 0;
+  const auto program = [&count] {
+    count = 0;
+    for (int i = 0; i < 10; ++i) {
+      base::step();
+      ++count;
+    }
+  };
+  int seen = -1;
+  scheduler.look_at(4, [&] { seen = count; });
+  CHECK(scheduler.run(plan(1), program).steps == 10);
+  CHECK(seen == 3);
+  seen = -1;
+  CHECK(scheduler.run(plan(1), program).steps == 10);
+  CHECK(seen == -1);
+}
+
+TEST_CASE("a schedule runs within a step of another one") {
+  Scheduler outer;
+  Scheduler inner;
+  Schedule within;
+  outer.look_at(3, [&] { within = inner.run(plan(1), [] { loses_an_increment(); }); });
+  const Schedule alone = outer.run(plan(2), [] { loses_an_increment(); });
+  CHECK(within.stuck.empty());
+  CHECK(within.steps > 0);
+  const Schedule again = outer.run(plan(2), [] { loses_an_increment(); });
+  CHECK(alone.steps == again.steps);
+  CHECK(alone.switches == again.switches);
+}
+
 TEST_CASE("the same plan gives the same schedule") {
   Scheduler scheduler;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {

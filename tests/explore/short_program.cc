@@ -10,6 +10,7 @@
 #include "engine/base/thread.h"
 #include "tests/explore/explored_options.h"
 #include "tests/explore/explored_program.h"
+#include "tests/explore/forked_child.h"
 #include "tests/support/engines.h"
 #include "tests/support/gate.h"
 #include "tests/support/random_program.h"
@@ -99,6 +100,7 @@ class ShortProgram {
   std::array<base::Atomic<std::uint64_t>, kVariables> writes_{};
   base::Atomic<std::uint64_t> ran_{0};
   base::Atomic<std::uint64_t> out_of_turn_{0};
+  const Forkable forkable_{engine_, variables_};
 };
 
 void ShortProgram::run_round() {
