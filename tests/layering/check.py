@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the rules that keep the layers of this tree apart, its files short, and the orders of its
-atomic operations explained.
+"""Checks the rules that keep the layers of this tree apart and its files short, and that what is
+written about the environment's variables and about memory orders is what the code does.
 
 usage: check.py ROOT
 
@@ -10,6 +10,9 @@ Prints one line per broken rule, "file:line: what is wrong", and exits 1 if ther
 import re
 import sys
 from pathlib import Path
+
+import environment
+import memory_orders
 
 # What the files of a layer may include, itself apart.
 MAY_INCLUDE = {
@@ -48,24 +51,13 @@ UMBRELLA = "include/heddle/heddle.h"
 
 FOLDERS = ["include", *MAY_INCLUDE, "tests", "benchmarks", "examples"]
 SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
-ENVIRONMENT = "engine/base/environment.cc"
 # Lines that are not blank.
 MAX_LINES = {".h": 200, ".cuh": 200, ".cc": 400, ".cu": 400}
-
-# What says of each explicit memory order in engine/ why it is the right one.
-ORDERS = "engine/MEMORY_ORDERS.md"
 
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 STANDARD_HEADER = re.compile(r"[a-z_0-9]+$")
 CUDA_HEADER = re.compile(r"(cuda|cublas|curand|cudnn|nccl|nvrtc|nvtx|cub/|thrust/|cooperative_g)")
 GETENV = re.compile(r"\bgetenv\b|\bsecure_getenv\b|\benviron\b")
-ORDER = re.compile(r"\bmemory_order(?:_|::)")
-ATOMIC_CALL = re.compile(r"(?:\.|->)(?:load|store|exchange|wait|fetch_\w+|compare_exchange_\w+)\(")
-NAME_BEFORE = re.compile(r"\w+$")
-# In ORDERS: `what is quoted so`.
-QUOTED = re.compile(r"`([^`\n]+)`")
-QUOTED_FILE = re.compile(r"[\w/]+\.(?:h|cc|cu|cuh)$")
-QUOTED_MEMBER = re.compile(r"\w+_$")
 
 
 def layer_of_header(path):
@@ -116,82 +108,8 @@ def file_problems(file, text):
             for problem in include_problems(file, match[1], match[2]):
                 yield number, problem
         in_library = file.partition("/")[0] in {"include", *MAY_INCLUDE}
-        if GETENV.search(line) and in_library and file != ENVIRONMENT:
-            yield number, f"the environment is read in {ENVIRONMENT} only"
-
-
-def closing(text, begin):
-    """Where the parenthesis that opens at `begin` is closed."""
-    depth = 0
-    for i in range(begin, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[i], 0)
-        if depth == 0:
-            return i
-    return len(text)
-
-
-def member_before(text, end):
-    """The atomic whose member is called at `end`: x of x.load(), x[i].load(), x.at(i).load()."""
-    while end > 0 and text[end - 1] in "])":
-        depth = 0
-        while end > 0:
-            end -= 1
-            depth += {"]": 1, ")": 1, "[": -1, "(": -1}.get(text[end], 0)
-            if depth == 0:
-                break
-        if text.endswith(".at", 0, end):
-            end -= len(".at")
-    match = NAME_BEFORE.search(text, 0, end)
-    return match[0] if match else ""
-
-
-def explicit_orders(text):
-    """(line, name of the atomic) for each call that is given a memory order; "" for other uses."""
-    calls = []
-    for match in ATOMIC_CALL.finditer(text):
-        end = closing(text, match.end() - 1)
-        calls.append((match.end(), end, match.start()))
-    for order in ORDER.finditer(text):
-        inner = max((call for call in calls if call[0] <= order.start() < call[1]), default=None)
-        member = member_before(text, inner[2]) if inner else ""
-        yield text.count("\n", 0, order.start()) + 1, member
-
-
-def order_problems(sources, sections, exists):
-    """(file, line, problem) for orders in `sources`, {file: text}, that ORDERS does not explain,
-    and for what it names that is not there. Its `sections` are (line, text)."""
-    quoted = [(line, set(QUOTED.findall(text))) for line, text in sections]
-    for file, text in sources.items():
-        short = file.removeprefix("engine/")
-        named = [names for _, names in quoted if short in names]
-        known = set().union(*named)
-        for line, member in dict.fromkeys(explicit_orders(text)):
-            if not named:
-                yield file, line, f"an explicit memory order: expected `{short}` in {ORDERS}"
-                break
-            if member and member not in known:
-                yield file, line, (
-                    f"an explicit memory order: expected `{member}` in a section of {ORDERS} that"
-                    f" names `{short}`"
-                )
-
-    for line, names in quoted:
-        files = sorted(name for name in names if QUOTED_FILE.match(name))
-        for name in files:
-            if not exists(name):
-                yield ORDERS, line, f"`{name}` is not there"
-        here = "\n".join(sources.get(f"engine/{name}", "") for name in files)
-        for name in sorted(names):
-            if QUOTED_MEMBER.match(name) and not re.search(rf"\b{name}\b", here):
-                yield ORDERS, line, f"`{name}` is in none of the files that its section names"
-
-
-def sections_of(text):
-    """(first line, text) of what stands under each heading."""
-    lines = text.splitlines()
-    begins = [0] + [i for i, line in enumerate(lines) if line.startswith("## ")]
-    for begin, end in zip(begins, begins[1:] + [len(lines)]):
-        yield begin + 1, "\n".join(lines[begin:end])
+        if GETENV.search(line) and in_library and file != environment.TABLE:
+            yield number, f"the environment is read in {environment.TABLE} only"
 
 
 def tree_problems(root):
@@ -205,12 +123,9 @@ def tree_problems(root):
                 yield f"{file}:{line}: {problem}"
             if file.startswith("engine/"):
                 engine[file] = text
-    orders = (root / ORDERS).read_text(encoding="utf-8") if (root / ORDERS).exists() else ""
-
-    def exists(name):
-        return (root / "engine" / name).exists() or (root / name).exists()
-
-    for file, line, problem in order_problems(engine, list(sections_of(orders)), exists):
+    for file, line, problem in memory_orders.problems(root, engine):
+        yield f"{file}:{line}: {problem}"
+    for file, line, problem in environment.problems(root):
         yield f"{file}:{line}: {problem}"
 
 

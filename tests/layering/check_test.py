@@ -9,7 +9,38 @@ from pathlib import Path
 
 import check
 
+TABLE = """
+constexpr std::array<Variable, 3> kVariables = {{
+    {"HEDDLE_KIND", "quick or slow", "The kind. quick (default): so. "
+     "slow: so.", store_kind},
+    {"HEDDLE_LIMIT", "an integer from 1 to 9",
+     "A limit; 5 by default.",
+     store_limit},
+    {"HEDDLE_TRACE", "0 or 1", "1: more.", store_switch<&Environment::trace>},
+}};
+auto* text = getenv("HEDDLE_KIND");
+"""
+README = """
+| Variable | Values | Meaning |
+|---|---|---|
+| `HEDDLE_KIND` | `quick`, `slow` | `quick` by default. |
+| `HEDDLE_LIMIT` | 1 to 9 | A limit; 5 by default. |
+| `HEDDLE_TRACE` | `0`, `1` | More. |
+| `OMP_NUM_THREADS` | as OpenMP says | Another's. |
+"""
+OPTIONS = """
+  /// HEDDLE_KIND
+  EngineKind kind = EngineKind::kQuick;
+  /// HEDDLE_LIMIT. A limit,
+  /// which is one.
+  std::chrono::milliseconds limit{5};
+  /// HEDDLE_TRACE. More.
+  bool trace = false;
+  int other = 3;
+"""
 GOOD_TREE = {
+    "README.md": README,
+    "include/heddle/options.h": OPTIONS,
     "include/heddle/heddle.h": '#include "heddle/engine.h"\n#include "heddle/io.h"\n',
     "include/heddle/engine.h": "#include <vector>\n",
     "include/heddle/ndarray.h": '#include "heddle/engine.h"\n',
@@ -18,7 +49,7 @@ GOOD_TREE = {
     "engine/flag.h": "bool is() const { return is_.load(std::memory_order_acquire); }\n",
     "engine/flag.cc": "is_.store(true, std::memory_order_release);\n",
     "engine/MEMORY_ORDERS.md": "# Orders\n\n## Flag: `flag.h`, `flag.cc`\n\n- `is_`: a flag.\n",
-    "engine/base/environment.cc": 'const char* gpus = getenv("HEDDLE_GPUS");\n',
+    "engine/base/environment.cc": TABLE,
     "engine/device/cuda_devices.cc": "#include <cuda_runtime_api.h>\n",
     "ops/dot.cu": '#include <cublas_v2.h>\n#include "ndarray/block.h"\n',
     "ops/dot.cc": "#include <cblas.h>\n",
@@ -29,12 +60,16 @@ GOOD_TREE = {
 }
 
 
+def write_tree(tree, folder):
+    for name, text in tree.items():
+        path = Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
 def problems_of(tree):
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in tree.items():
-            path = Path(folder, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+        write_tree(tree, folder)
         return list(check.tree_problems(Path(folder)))
 
 
@@ -128,13 +163,41 @@ class CheckTest(unittest.TestCase):
     def test_files_stay_short_blank_lines_apart(self):
         self.assert_refused("ops/x.h", "int x;\n" * 201, "201 lines")
         self.assert_refused("tests/x.cc", "int x;\n" * 401, "401 lines")
-        self.assertEqual(problems_of({"ops/x.h": "int x;\n\n" * 200}), [])
+        self.assertEqual(problems_of({**GOOD_TREE, "ops/x.h": "int x;\n\n" * 200}), [])
+
+    def assert_differs(self, file, before, after, expected):
+        self.assertEqual(GOOD_TREE[file].count(before), 1)
+        self.assert_refused(file, GOOD_TREE[file].replace(before, after), expected)
+
+    def test_the_readme_has_a_row_for_each_variable_and_for_no_other(self):
+        row = "| `HEDDLE_TRACE` | `0`, `1` | More. |\n"
+        self.assert_differs("README.md", row, "", "no row is about HEDDLE_TRACE")
+        self.assert_differs("README.md", row, row + row, "two rows")
+        other = "| `HEDDLE_OTHER` | `0`, `1` | More. |\n"
+        self.assert_differs("README.md", row, row + other, "HEDDLE_OTHER is no variable")
+
+    def test_the_readme_says_the_values_and_defaults_of_the_table(self):
+        self.assert_differs("README.md", "5 by", "6 by", 'HEDDLE_LIMIT is "6" by default')
+        self.assert_differs("README.md", "; 5 by default", "", 'HEDDLE_LIMIT is "" by default')
+        self.assert_differs("README.md", "More", "More; 1 by default", 'HEDDLE_TRACE is "1"')
+        self.assert_differs("README.md", "1 to 9", "1 to 8", 'HEDDLE_LIMIT takes "1 to 8"')
+        self.assert_differs("README.md", "| More", "| Reserved: more", "HEDDLE_TRACE is reserved")
+
+    def test_the_fields_of_the_options_have_the_defaults_of_the_table(self):
+        file = "include/heddle/options.h"
+        self.assert_differs(file, "kQuick", "kSlow", 'HEDDLE_KIND is "slow"')
+        self.assert_differs(file, "{5}", "{6}", 'HEDDLE_LIMIT is "6"')
+        self.assert_differs(file, "false", "true", 'HEDDLE_TRACE is "1"')
+        self.assert_differs(file, "HEDDLE_TRACE. ", "", "no field's comment names HEDDLE_TRACE")
+        self.assert_differs(file, "int other", "/// HEDDLE_OTHER\n  int other", "is no variable")
+
+    def test_a_table_that_is_not_understood_is_refused(self):
+        self.assert_differs("engine/base/environment.cc", "Variable, 3", "Variable, 4", "not all")
 
     def test_the_exit_status_tells_whether_there_were_problems(self):
         for header, status in {"vector": 0, "cblas.h": 1}.items():
             with tempfile.TemporaryDirectory() as folder:
-                Path(folder, "include/heddle").mkdir(parents=True)
-                Path(folder, "include/heddle/var.h").write_text(f"#include <{header}>\n")
+                write_tree({**GOOD_TREE, "include/heddle/var.h": f"#include <{header}>\n"}, folder)
                 with contextlib.redirect_stdout(io.StringIO()):
                     self.assertEqual(check.main([folder]), status)
 
