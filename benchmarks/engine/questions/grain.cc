@@ -114,7 +114,7 @@ void grain(const Options& options, Sheet& sheet) {
   constexpr std::array kTenthsOfMicroseconds{1000, 500, 200, 100, 50, 20, 10, 5, 2, 1};
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
   const double speed = steps_per_ns();
-  const int runs = std::min(options.runs, std::max(3, options.runs / 3));
+  const int runs = fewer_runs(options, 3);
   Lineup lineup(options, {.workers = static_cast<int>(cores)});
   lineup.end_with_serial();
   std::vector<std::vector<Curve>> curves(lineup.members().size() - 1);

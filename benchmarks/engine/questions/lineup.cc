@@ -45,12 +45,13 @@ bool begins(const Options& options, const std::string& name) {
   return true;
 }
 
+int fewer_runs(const Options& options, int share) {
+  return std::min(options.runs, std::max(kLeastRuns, options.runs / share));
+}
+
 int runs_of(const Options& options, int operations) {
   constexpr int kUsual = 20'000;
-  constexpr int kLeast = 3;
-  if (operations <= kUsual) return options.runs;
-  const int runs = static_cast<int>(std::int64_t{options.runs} * kUsual / operations);
-  return std::min(options.runs, std::max(kLeast, runs));
+  return fewer_runs(options, std::max(1, operations / kUsual));
 }
 
 std::vector<Entry> entries_of(const Options& options) {
@@ -80,6 +81,7 @@ Race Lineup::race(const Program& program, Start start, int runs, const Body& bod
     if (!can(*member.contender, program, start)) continue;
     member.contender->prepare(program);
     verify(program, member, start);
+    if (runs == 0) std::fprintf(stderr, "    in order by %s\n", member.name.c_str());
   }
   for (int run = 0; run < runs; ++run) {
     for (std::size_t i = 0; i < members_.size(); ++i) {

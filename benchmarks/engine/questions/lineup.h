@@ -21,7 +21,13 @@ struct Options {
 /// Whether the case is asked for; says on standard error that it begins.
 bool begins(const Options& options, const std::string& name);
 
-/// Runs of programs that take longer than one of the usual length: fewer, but at least three.
+/// Of what takes long there are fewer runs than were asked for, but, if possible, so many.
+inline constexpr int kLeastRuns = 9;
+
+/// A share of the runs that were asked for, as far as kLeastRuns allows.
+int fewer_runs(const Options& options, int share);
+
+/// Runs of programs that take longer than one of the usual length.
 int runs_of(const Options& options, int operations);
 
 struct Result {
