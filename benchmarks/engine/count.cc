@@ -1,8 +1,9 @@
 #include "count.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <semaphore>
+#include <memory>
 #include <thread>
 
 // Where callgrind writes down what it has counted so far, and starts anew. They are told apart by
@@ -27,11 +28,13 @@ namespace {
 
 using Mark = void (*)();
 
-/// The worker's part is from the first body to the last: whatever it does between two of them.
+/// The workers' part is from the first body to the last: whatever they do between two of them.
 Body marking(std::size_t count, Mark begin, Mark end) {
-  return Body([=, ran = std::size_t{0}](std::size_t) mutable {  // by the only worker
-    if (ran == 0) begin();
-    if (++ran == count) end();
+  const auto ran = std::make_shared<std::atomic<std::size_t>>(0);  // each lane has a worker
+  return Body([=](std::size_t) {
+    const std::size_t before = ran->fetch_add(1, std::memory_order_relaxed);
+    if (before == 0) begin();
+    if (before + 1 == count) end();
   });
 }
 
@@ -48,7 +51,7 @@ Moments marking(Mark begin, Mark end) {
 }  // namespace
 
 void run_for_counting(const std::string& name, const Options& options) {
-  const Program program = plain_program(name, options.operations);
+  const Program program = program_called(name, options.operations);
   const std::size_t count = program.operations.size();
   const auto contender = make_heddle({.workers = 1, .max_pending = 2 * count + 2});
   contender->prepare(program);

@@ -53,9 +53,11 @@ class Contender {
   Contender(const Contender&) = delete;
   Contender& operator=(const Contender&) = delete;
 
-  /// Whether it can be given `program` as it is. Where that is false its file says why.
+  /// Whether it can be given `program` as it is. Where that is false its file says why. Lanes and
+  /// devices only say where an operation runs: who has none runs the same operations in the same
+  /// order. How large a callable is matters to those only who are given callables.
   virtual bool can_run(const Program& program) const {
-    return program.pushers == 1 && program.devices == 0;
+    return program.pushers == 1 && !program.large_callables;
   }
   /// Whether it can take a whole program before its first operation runs.
   virtual bool can_hold() const { return false; }

@@ -1,4 +1,7 @@
+#include <array>
+#include <cstddef>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include <heddle/engine.h>
@@ -43,6 +46,7 @@ class Heddle final : public Contender {
   void prepare(const Program& program) override {
     program_ = &program;
     arguments_.clear();
+    other_lanes_.clear();
     std::vector<::heddle::Var> variables;
     for (int i = 0; i < program.variables; ++i) variables.push_back(engine_.new_variable());
     for (const Operation& operation : program.operations) {
@@ -56,20 +60,20 @@ class Heddle final : public Contender {
       arguments.options.lane = lane_of(operation);
       if (operation.device != kCpu) {
         arguments.options.device = ::heddle::Device::gpu(operation.device);
+      } else if (operation.lane != Lane::kCompute) {
+        other_lanes_.insert(arguments.options.lane);
       }
     }
   }
 
   Times run(const Body& body) override {
-    return time_run(
-        *program_, {}, [&](std::size_t i) { push(i, body); }, [&] { engine_.wait_for_all(); });
+    return time_pushes(body, {}, [&] { engine_.wait_for_all(); });
   }
 
   Times run_held(const Body& body, const Moments& moments) override {
-    Gate gate(workers_);
+    Gate gate(workers_in_lanes());
     close(gate);
-    return time_run(
-        *program_, moments, [&](std::size_t i) { push(i, body); }, [&] { open_and_wait(gate); });
+    return time_pushes(body, moments, [&] { open_and_wait(gate); });
   }
 
   bool can_repeat(Again /*how*/) const override { return true; }
@@ -92,7 +96,7 @@ class Heddle final : public Contender {
 
   void repeat_held(const Body& body, const Moments& moments) override {
     const ::heddle::Recording recording = record(body);
-    Gate gate(workers_);
+    Gate gate(workers_in_lanes());
     close(gate);
     if (moments.before_pushes) moments.before_pushes();
     recording.run();
@@ -103,7 +107,7 @@ class Heddle final : public Contender {
   std::vector<std::chrono::nanoseconds> round_trips(const Body& body,
                                                     const RoundTrips& trips) override {
     return time_round_trips(trips, [&] {
-      push(0, body);
+      push<Call>(0, body);
       engine_.wait_for_var(arguments_[0].writes[0]);
     });
   }
@@ -115,19 +119,42 @@ class Heddle final : public Contender {
     ::heddle::PushOptions options;
   };
 
+  struct Call {
+    const Body* body;
+    std::size_t operation;
+    void operator()() const { body->run(operation); }
+  };
+  struct LargeCall {
+    Call call;
+    std::array<std::byte, 32> more{};
+    void operator()() const { call(); }
+  };
+  static_assert(sizeof(Call) == 16 && sizeof(LargeCall) == 48);
+
+  template <class Kind>
   void push(std::size_t i, const Body& body) {
     const Arguments& arguments = arguments_[i];
-    engine_.push([&body, i] { body.run(i); }, arguments.reads, arguments.writes, arguments.options);
+    engine_.push(Kind{Call{&body, i}}, arguments.reads, arguments.writes, arguments.options);
   }
   void push_all(const Body& body) {
-    for (std::size_t i = 0; i < arguments_.size(); ++i) push(i, body);
+    for (std::size_t i = 0; i < arguments_.size(); ++i) push<Call>(i, body);
+  }
+  template <class Wait>
+  Times time_pushes(const Body& body, const Moments& moments, const Wait& wait) {
+    const auto push_call = [&](std::size_t i) { push<Call>(i, body); };
+    const auto push_large = [&](std::size_t i) { push<LargeCall>(i, body); };
+    return program_->large_callables ? time_run(*program_, moments, push_large, wait)
+                                     : time_run(*program_, moments, push_call, wait);
   }
   ::heddle::Recording record(const Body& body) {
     return engine_.record([&] { push_all(body); });
   }
 
+  int workers_in_lanes() const { return workers_ + static_cast<int>(other_lanes_.size()); }
   void close(Gate& gate) {
-    for (int i = 0; i < workers_; ++i) engine_.push([&gate] { gate.block(); }, {}, {});
+    const auto block = [&gate] { gate.block(); };
+    for (int i = 0; i < workers_; ++i) engine_.push(block, {}, {});
+    for (const ::heddle::Lane lane : other_lanes_) engine_.push(block, {}, {}, {.lane = lane});
     gate.wait_for_workers();
   }
   void open_and_wait(Gate& gate) {
@@ -139,6 +166,7 @@ class Heddle final : public Contender {
   ::heddle::Engine engine_;
   const Program* program_ = nullptr;
   std::vector<Arguments> arguments_;
+  std::set<::heddle::Lane> other_lanes_;  ///< of the CPU, in which the program runs something
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ class TbbTaskGroup final : public Contender {
         arena_(settings.workers + kMostPushers, kMostPushers) {}
 
   bool can_run(const Program& program) const override {
-    return program.pushers <= kMostPushers && program.devices == 0;
+    return program.pushers <= kMostPushers && !program.large_callables;
   }
   bool can_hold() const override { return true; }
 

@@ -127,9 +127,26 @@ Program four_lanes(int count) {
 Program fan_out_to_two(int count) { return fan_out(count, 2); }
 Program fan_out_to_four(int count) { return fan_out(count, 4); }
 
-Program plain_program(const std::string& name, int count) {
+Program four_variables(int count) {
+  constexpr int kVariables = 1024;
+  Program program{"four variables, 48 bytes", kVariables, {}};
+  program.large_callables = true;
+  std::mt19937 random(42);
+  std::uniform_int_distribution<int> variable(0, kVariables / 4 - 1);
+  const auto any = [&](int quarter) { return 4 * variable(random) + quarter; };
+  for (int i = 0; i < count; ++i) {
+    const int turn = i % 4;  // so that each is read and written, and never both at a time
+    const std::vector<int> reads{any(turn), any((turn + 1) % 4)};
+    program.operations.push_back({reads, {any((turn + 2) % 4), any((turn + 3) % 4)}});
+  }
+  return program;
+}
+
+Program program_called(const std::string& name, int count) {
+  std::vector<MakeProgram> makers(kPrograms.begin(), kPrograms.end());
+  makers.push_back(four_variables);
   std::string names;
-  for (const MakeProgram make : kPlainPrograms) {
+  for (const MakeProgram make : makers) {
     Program program = make(count);
     if (program.name == name) return program;
     names += (names.empty() ? "" : ", ") + program.name;

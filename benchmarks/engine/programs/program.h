@@ -29,7 +29,8 @@ struct Program {
   int variables = 0;
   std::vector<Operation> operations;
   int pushers = 1;
-  int devices = 0;  ///< simulated GPUs that it uses
+  int devices = 0;               ///< simulated GPUs that it uses, for runtimes that have devices
+  bool large_callables = false;  ///< of 48 bytes, in place of the 16 that an operation needs
 };
 
 // Each of `count` operations, always the same ones.
@@ -53,11 +54,14 @@ using MakeProgram = Program (*)(int count);
 /// The five that every contender can run as they are.
 inline constexpr std::array<MakeProgram, 5> kPlainPrograms{independent, chain, write_then_reads,
                                                            binary, stencil};
-/// Those and the ones that take two threads, lanes, or devices.
+/// Two random reads and two random writes of 1024 variables, by large callables.
+Program four_variables(int count);
+/// The plain ones and those that take two threads, lanes, or devices.
 inline constexpr std::array<MakeProgram, 9> kPrograms{
     independent, chain,          write_then_reads, binary, stencil, binary_from_two_threads,
     four_lanes,  fan_out_to_two, fan_out_to_four};
-/// Of these the one with that name. Throws std::invalid_argument if there is none.
-Program plain_program(const std::string& name, int count);
+/// The program with that name, of these and four_variables(). Throws std::invalid_argument if there
+/// is none.
+Program program_called(const std::string& name, int count);
 
 }  // namespace bench::engine
