@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building heddle takes and, with "ci", checking it or, with
-# "bench", comparing it with others. Packages that are there already are left alone; if none is
+# Installs the Debian packages that building heddle takes and, with "bench", comparing it with others
+# or, with "ci", checking it and that comparison, too. Packages that are there already are left alone; if none is
 # missing, apt is not called.
 set -euo pipefail
 
@@ -26,7 +26,7 @@ fail() {
 case "${1:-}" in
   build) packages=("${build_packages[@]}") ;;
   bench) packages=("${build_packages[@]}" "${bench_packages[@]}") ;;
-  ci) packages=("${build_packages[@]}" "${ci_packages[@]}") ;;
+  ci) packages=("${build_packages[@]}" "${bench_packages[@]}" "${ci_packages[@]}") ;;
   *) fail "\"${1:-}\": expected build, bench or ci" ;;
 esac
 
