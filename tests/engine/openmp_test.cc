@@ -9,6 +9,7 @@
 #include "heddle/engine.h"
 
 #include "engine/base/cpus.h"
+#include "tests/support/cpu_set.h"
 #include "tests/support/engines.h"
 
 // What computes stays within the CPUs of the process, also where an operation opens parallel
@@ -28,6 +29,17 @@ TEST_CASE("OpenMP inside an operation gets the CPUs that the workers leave it") 
   engine.wait_for_var(x);
   const int share = std::max(1, base::usable_cpus() / options.cpu_workers);
   CHECK(threads == std::min(share, omp_get_max_threads()));
+}
+
+TEST_CASE("OpenMP inside an operation gets one thread where there is one CPU") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  const support::FewerCpus fewer(1);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  std::atomic<int> threads = 0;
+  engine.push([&threads] { threads = omp_get_max_threads(); }, {}, {x});
+  engine.wait_for_var(x);
+  CHECK(threads == 1);
 }
 
 TEST_CASE("OpenMP outside of operations keeps the threads that it had") {

@@ -1,8 +1,12 @@
 #include "ops/matmul.h"
 
+#include <atomic>
 #include <cstdint>
 
 #include <catch2/catch.hpp>
+#include <cblas.h>
+
+#include "heddle/engine.h"
 
 #include "tests/ops/arrays.h"
 
@@ -67,6 +71,16 @@ TEST_CASE("dot over nothing is zero") {
   const NDArray result =
       dot(NDArray::ones({2, 0}, Device::cpu()), NDArray::ones({0, 3}, Device::cpu()));
   CHECK(values(result) == Values(6, 0.0));
+}
+
+TEST_CASE("inside an operation the library of matrix products uses one thread") {
+  Engine& engine = Engine::get();
+  const NDArray a = NDArray::ones({64, 64}, Device::cpu());
+  const NDArray b = dot(a, a);
+  std::atomic<int> threads = 0;
+  engine.push([&threads] { threads = openblas_get_num_threads(); }, {b.var()}, {});
+  engine.wait_for_all();
+  CHECK(threads == 1);
 }
 
 TEST_CASE("dot refuses shapes that make no product") {

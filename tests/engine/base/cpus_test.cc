@@ -1,15 +1,19 @@
 #include "engine/base/cpus.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <thread>
 
 #include <catch2/catch.hpp>
 
+#include "tests/support/cpu_set.h"
 #include "tests/support/temporary_folder.h"
 
 namespace heddle::base {
 namespace {
 
+using support::FewerCpus;
 using support::TemporaryFolder;  // stands for "/"
 
 constexpr const char* kMountVersion2 =
@@ -19,6 +23,15 @@ TEST_CASE("a process may use at least one CPU and no more than the machine has")
   const int cpus = usable_cpus();
   CHECK(cpus >= 1);
   CHECK(cpus <= static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+TEST_CASE("a process may use the CPUs of its affinity mask and no others") {
+  const int before = usable_cpus();  // less than there are where a quota says so
+  for (std::size_t cpus = support::cpus_of_thread().size(); cpus > 0; --cpus) {
+    const FewerCpus fewer(cpus);
+    CHECK(usable_cpus() == std::min(before, static_cast<int>(cpus)));
+  }
+  CHECK(usable_cpus() == before);
 }
 
 TEST_CASE("no cgroup means no quota") {
