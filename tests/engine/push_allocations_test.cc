@@ -1,0 +1,87 @@
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include "heddle/engine.h"
+
+#include "benchmarks/engine/questions/heap.h"
+#include "tests/support/engines.h"
+#include "tests/support/gate.h"
+
+// Pushing takes nothing from the heap once the engine has run as much before. The malloc of this
+// program counts its calls.
+
+namespace heddle {
+namespace {
+
+using bench::engine::AllocationCount;
+using support::HeldOperation;
+
+constexpr std::size_t kPushes = 1000;
+
+/// A callable of that size.
+template <std::size_t kBytes>
+struct Adds {
+  std::atomic<std::size_t>* ran;
+  std::array<std::byte, kBytes - sizeof(void*)> rest{};
+
+  void operator()() const { ran->fetch_add(1, std::memory_order_relaxed); }
+};
+
+/// Pushes operations, each with two variables that it reads and two that it mutates, and waits for
+/// them; if they are held, all of them pend at a time. How often that has allocated.
+template <std::size_t kBytes>
+std::uint64_t allocations(Engine& engine, const std::vector<Var>& vars, bool hold) {
+  static_assert(sizeof(Adds<kBytes>) == kBytes);
+  std::atomic<std::size_t> ran{0};
+  HeldOperation held(engine, {}, vars);
+  held.wait_until_started();
+  if (!hold) {
+    held.release();
+    engine.wait_for_all();
+  }
+  const AllocationCount count;
+  for (std::size_t i = 0; i < kPushes; ++i) {
+    const auto var = [&](std::size_t which) { return vars[(i + which) % vars.size()]; };
+    engine.push(Adds<kBytes>{&ran}, {var(0), var(1)}, {var(2), var(5)});
+  }
+  held.release();
+  engine.wait_for_all();
+  const std::uint64_t calls = count.calls();  // before Catch2 allocates
+  CHECK(ran == kPushes);
+  return calls;
+}
+
+std::vector<Var> make_vars(Engine& engine) {
+  std::vector<Var> vars;
+  for (int i = 0; i < 50; ++i) vars.push_back(engine.new_variable());
+  return vars;
+}
+
+TEST_CASE("in a steady state 48 bytes and four variables are pushed without an allocation") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  Engine engine(options);
+  const std::vector<Var> vars = make_vars(engine);
+  const bool hold = GENERATE(true, false);
+  constexpr int kMostRounds = 300;
+  constexpr int kSteady = 10;
+  int steady = 0;  // rounds one after the other in which nothing was allocated
+  for (int round = 0; round < kMostRounds && steady < kSteady; ++round) {
+    steady = allocations<48>(engine, vars, hold) == 0 ? steady + 1 : 0;
+  }
+  CHECK(steady == kSteady);
+}
+
+TEST_CASE("whatever is allocated for an operation is counted") {
+  Engine engine({.max_pending = 2 * kPushes});
+  const std::vector<Var> vars = make_vars(engine);
+  // The first time nothing is there to be used again.
+  CHECK(allocations<2048>(engine, vars, /*hold=*/true) > 0);
+}
+
+}  // namespace
+}  // namespace heddle
