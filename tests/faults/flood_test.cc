@@ -23,6 +23,7 @@ namespace heddle::faults {
 namespace {
 
 using support::HeldOperation;
+using Clock = std::chrono::steady_clock;
 
 /// Pushes `children` operations that each push as many, until `left` is used up.
 struct Breed {
@@ -102,8 +103,8 @@ struct Load {
   std::array<char, 100> bytes{};
 
   void operator()() const {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(5);
-    while (std::chrono::steady_clock::now() < end) {
+    const auto end = Clock::now() + std::chrono::microseconds(10);
+    while (Clock::now() < end) {
     }
     ran.fetch_add(1, std::memory_order_relaxed);
   }
@@ -124,6 +125,41 @@ class Peak {
   std::atomic<std::int64_t> most_{0};
 };
 
+/// The least time that one of many pushes has taken which found a place at once: how fast a pusher
+/// is that nobody holds back, and whose CPU nobody takes.
+class UnblockedPush {
+ public:
+  /// Of one pusher, before its first push.
+  class Chunks {
+   public:
+    explicit Chunks(UnblockedPush& all) : all_(all) {}
+    /// The last push has returned.
+    void add() {
+      if (++pushes_ % kChunk != 0) return;
+      const Clock::time_point now = Clock::now();
+      all_.look((now - begin_) / kChunk);
+      begin_ = now;
+    }
+
+   private:
+    static constexpr int kChunk = 256;
+    UnblockedPush& all_;
+    int pushes_ = 0;
+    Clock::time_point begin_ = Clock::now();
+  };
+
+  std::chrono::nanoseconds least() const { return std::chrono::nanoseconds(least_); }
+
+ private:
+  void look(std::chrono::nanoseconds time) {
+    std::int64_t before = least_;
+    while (time.count() < before && !least_.compare_exchange_weak(before, time.count())) {
+    }
+  }
+
+  std::atomic<std::int64_t> least_{std::chrono::nanoseconds::max().count()};
+};
+
 void overload(int pushers, std::uint64_t operations, Tally& tally) {
   const std::int64_t before = resident_kib();
   Peak peak;
@@ -136,7 +172,10 @@ void overload(int pushers, std::uint64_t operations, Tally& tally) {
   // The workers begin when the queue is full, however slow pushing is where this runs.
   HeldOperation first(engine, {}, {});
   HeldOperation second(engine, {}, {});
+  UnblockedPush unblocked;
+  Clock::time_point released;
   const auto release = [&] {
+    released = Clock::now();
     first.release();
     second.release();
   };
@@ -145,8 +184,10 @@ void overload(int pushers, std::uint64_t operations, Tally& tally) {
     std::vector<std::jthread> threads;
     for (int t = 0; t < pushers; ++t) {
       threads.emplace_back([&] {
+        UnblockedPush::Chunks chunks(unblocked);
         for (std::uint64_t i = 0; i < each; ++i) {
           const Load load{ran};
+          if (refused == 0) chunks.add();
           if (!engine.try_push(load, {}, {})) {
             if (refused.fetch_add(1) == 0) release();
             engine.push(load, {}, {});
@@ -158,14 +199,19 @@ void overload(int pushers, std::uint64_t operations, Tally& tally) {
       });
     }
   }
-  release();
+  if (refused == 0) release();
   engine.wait_for_all();
+  const auto per_operation = (Clock::now() - released) / static_cast<std::int64_t>(ran.load());
+  const std::int64_t times_as_fast = per_operation / unblocked.least();
   peak.look();
   CHECK(ran == each * static_cast<std::uint64_t>(pushers));
   CHECK(refused > 0);  // else nothing was overloaded
+  CAPTURE(per_operation.count(), unblocked.least().count());
+  if (support::kScale == 1) CHECK(times_as_fast >= 10);  // a sanitizer slows the pushers only
   CHECK_FALSE(is_more_than(64 * 1024, before, peak.kib()));
   tally.add("operations", ran);
   tally.add("pushes that found no place", refused);
+  tally.add("times as fast is a pusher as the workers", static_cast<std::uint64_t>(times_as_fast));
   tally.add_run();
   tally.add("KiB more at most",
             static_cast<std::uint64_t>(std::max<std::int64_t>(0, peak.kib() - before)));
