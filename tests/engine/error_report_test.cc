@@ -2,8 +2,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -131,7 +133,7 @@ TEST_CASE("wait_for_all covers and reports what operations push") {
   CHECK(child == 3);
 }
 
-/// A callable whose destructor throws once it has been armed and not moved from.
+/// A callable whose destructor throws unless it was moved from.
 struct ThrowsWhenDestroyed {
   explicit ThrowsWhenDestroyed() : armed(std::make_unique<int>(0)) {}
   ThrowsWhenDestroyed(ThrowsWhenDestroyed&&) noexcept = default;
@@ -154,6 +156,54 @@ TEST_CASE("what a callable's destructor throws is the operation's error") {
   } catch (const OpError& error) {
     CHECK_THAT(error.what(), Contains("from the destructor"));
   }
+}
+
+/// The same for push_async. It gives its completion away, or uses it at once.
+struct AsyncThrowsWhenDestroyed : ThrowsWhenDestroyed {
+  explicit AsyncThrowsWhenDestroyed(std::optional<Completion>* keeper) : kept(keeper) {}
+  void operator()(RunContext& /*context*/, Completion completion) const {
+    if (kept == nullptr) {
+      completion.done();
+    } else {
+      kept->emplace(std::move(completion));
+    }
+  }
+
+  std::optional<Completion>* kept;
+};
+
+TEST_CASE("what an asynchronous callable's destructor throws before the end is the error") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  std::optional<Completion> kept;
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  engine.push_async(AsyncThrowsWhenDestroyed(&kept), {}, {x});
+  CHECK_THROWS_WITH(engine.wait_for_var(x), Contains("from the destructor"));
+  kept->done();  // too late, and no use is reported
+  CHECK_NOTHROW(engine.wait_for_all());
+  CHECK_THROWS_WITH(engine.wait_for_var(x), Contains("from the destructor"));
+}
+
+TEST_CASE("what an asynchronous callable's destructor throws wins over the dropped completion") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  struct Drops : ThrowsWhenDestroyed {
+    void operator()(RunContext& /*context*/, Completion /*completion*/) const {}
+  };
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  engine.push_async(Drops(), {}, {x});
+  CHECK_THROWS_WITH(engine.wait_for_var(x), Contains("from the destructor"));
+  CHECK_NOTHROW(engine.wait_for_all());
+}
+
+TEST_CASE("what an asynchronous callable's destructor throws after done poisons nothing") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  const std::uint64_t sequence = engine.push_async(AsyncThrowsWhenDestroyed(nullptr), {}, {x});
+  CHECK_NOTHROW(engine.wait_for_var(x));
+  CHECK(collect(engine) == std::vector<std::uint64_t>{sequence});
+  CHECK_NOTHROW(engine.wait_for_all());
 }
 
 TEST_CASE("a skipped operation's callable may throw when destroyed without ending the process") {
@@ -199,6 +249,15 @@ TEST_CASE("an exception that nobody was told of may push when its engine goes") 
     engine.push([&push] { throw Thrown{std::shared_ptr<void>(nullptr, push)}; }, {}, {});
   }
   CHECK(pushed == 1);
+}
+
+TEST_CASE("what a variable's last callable throws is reported") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  const std::uint64_t root = engine.push(fail, {}, {x});
+  engine.delete_variable(x, fail);  // runs although the variable is poisoned
+  CHECK(collect(engine) == std::vector<std::uint64_t>{root, root + 1});
 }
 
 TEST_CASE("what the destructor of a variable's last callable throws is reported") {
