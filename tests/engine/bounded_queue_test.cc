@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -189,6 +190,39 @@ TEST_CASE("many threads pushing into a small queue all come through") {
   }
   engine.wait_for_all();
   CHECK(ran == 8 * kEach);
+}
+
+TEST_CASE("pushers that are held back get their places by turns") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  constexpr std::size_t kPushers = 4;
+  constexpr std::size_t kAll = 2000 / support::kScale;
+  Engine engine(limited(options, options.cpu_workers == 1 ? 3 : 1));
+  std::atomic<std::size_t> here{0};  // inside of push, or gone
+  std::atomic<std::size_t> pushed{0};
+  std::array<std::atomic<std::size_t>, kPushers> shares{};
+  {
+    std::vector<std::jthread> threads;
+    for (std::atomic<std::size_t>& share : shares) {
+      threads.emplace_back([&] {
+        ++here;
+        while (pushed < kAll) {
+          // One operation runs at a time, and ends when its pusher is back and all are in a push:
+          // so nobody misses a turn for want of a CPU.
+          engine.push(
+              [&, before = share.load()] {
+                while (share == before || here < kPushers) std::this_thread::yield();
+              },
+              {}, {});
+          --here;
+          ++pushed;
+          ++share;
+          ++here;
+        }
+      });
+    }
+  }
+  engine.wait_for_all();
+  for (const std::atomic<std::size_t>& share : shares) CHECK(share >= pushed / kPushers / 2);
 }
 
 TEST_CASE("a failed or skipped operation gives its place back") {
