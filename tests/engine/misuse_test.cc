@@ -51,9 +51,17 @@ TEST_CASE("an engine with an option out of range is refused with its name, value
       {"max_pending is 0", [](EngineOptions& o) { o.max_pending = 0; }},
       {"max_pending is 18446744073709551615",
        [](EngineOptions& o) { o.max_pending = std::numeric_limits<std::size_t>::max(); }},
+      {"max_pending is 4294967297", [](EngineOptions& o) { o.max_pending = 4294967297; }},
       {"watchdog is -1", [](EngineOptions& o) { o.watchdog = std::chrono::milliseconds(-1); }},
+      {"watchdog is 31536000001",
+       [](EngineOptions& o) { o.watchdog = std::chrono::milliseconds(31536000001); }},
       {"copy_window is 0", [](EngineOptions& o) { o.copy_window = 0; }},
+      {"copy_window is -1", [](EngineOptions& o) { o.copy_window = -1; }},
+      {"copy_window is 65537", [](EngineOptions& o) { o.copy_window = 65537; }},
+      {"compute_window is 0", [](EngineOptions& o) { o.compute_window = 0; }},
       {"compute_window is -5", [](EngineOptions& o) { o.compute_window = -5; }},
+      {"compute_window is 2147483647",
+       [](EngineOptions& o) { o.compute_window = std::numeric_limits<int>::max(); }},
   };
   for (const Case& each : cases) {
     EngineOptions options = configuration;
@@ -61,6 +69,18 @@ TEST_CASE("an engine with an option out of range is refused with its name, value
     CHECK_THROWS_AS(Engine(options), std::invalid_argument);
     CHECK_THROWS_WITH(Engine(options), Contains(each.text) && Contains("expected"));
   }
+}
+
+TEST_CASE("options at the ends of their ranges are taken") {
+  HEDDLE_FOR_EACH(configuration, every_engine);
+  EngineOptions options = configuration;
+  options.max_pending = GENERATE(as<std::size_t>{}, 1, 4294967296);
+  options.watchdog = GENERATE(as<std::chrono::milliseconds>{}, std::chrono::milliseconds(0),
+                              std::chrono::milliseconds(31536000000));
+  options.copy_window = options.compute_window = GENERATE(1, 65536);
+  Engine engine(options);
+  CHECK(engine.push([] {}, {}, {}) == 1);
+  CHECK_NOTHROW(engine.wait_for_all());
 }
 
 TEST_CASE("an engine of a kind that does not exist is refused") {

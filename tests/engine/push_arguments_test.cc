@@ -18,6 +18,7 @@
 namespace heddle {
 namespace {
 
+using Catch::Matchers::Equals;
 using support::Counter;
 using support::HeldOperation;
 using support::kLanes;
@@ -119,6 +120,17 @@ TEST_CASE("a null callable is an argument error and pushes nothing") {
                   std::invalid_argument);
   CHECK(engine.version(x) == 0);
   CHECK(engine.push([] {}, {}, {}) == 1);
+}
+
+TEST_CASE("the error of a null callable names the call that was given it") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  using Async = std::function<void(RunContext&, Completion)>;
+  const std::function<void()> null;
+  CHECK_THROWS_WITH(engine.push(null, {}, {}), Equals("[Engine::push] null callable"));
+  CHECK_THROWS_WITH(engine.try_push(null, {}, {}), Equals("[Engine::try_push] null callable"));
+  CHECK_THROWS_WITH(engine.push_async(Async(), {}, {}),
+                    Equals("[Engine::push_async] null callable"));
 }
 
 TEST_CASE("a null callable is an argument error even where there is no room for it") {

@@ -95,6 +95,7 @@ TEST_CASE("a value that does not parse is an error that names variable, value an
       {"HEDDLE_ACCESS_CHECK", "2", "0 or 1"},
       {"HEDDLE_DEBUG_SYNC", "on", "0 or 1"},
       {"HEDDLE_DEBUG_MEMORY", "yes", "0 or 1"},
+      {"HEDDLE_CUDA_GRAPHS", "2", "0 or 1"},
       {"HEDDLE_DETERMINISTIC", "true", "0 or 1"},
       {"HEDDLE_KVSTORE_ALGORITHM", "best", "auto"},
   }));
