@@ -30,11 +30,6 @@ if(HEDDLE_SANITIZE)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     # GCC's manual: instrumented code gives false warnings of this kind.
     heddle_add_cxx_options(-Wno-maybe-uninitialized)
-  else()
-    # As GCC does without being asked: some tests replace what the runtime defines.
-    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-runtime-dir
-                    OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE)
-    add_link_options(-shared-libsan -Wl,-rpath,${runtime})
   endif()
 endif()
 
