@@ -37,23 +37,7 @@ TEST_CASE("every member of an engine throws ForkedChild in a forked child") {
   Engine engine(options);
   const Var x = engine.new_variable();
   engine.push([] {}, {}, {x});
-  const int code = in_child([&] {
-    const auto nothing = [] {};
-    const auto asynchronous = [](RunContext&, Completion) {};
-    return throws_forked_child([&] { engine.push(nothing, {}, {x}); }) &&
-           throws_forked_child([&] { engine.try_push(nothing, {}, {x}); }) &&
-           throws_forked_child([&] { engine.push_async(asynchronous, {}, {x}); }) &&
-           throws_forked_child([&] { engine.wait_for_var(x); }) &&
-           throws_forked_child([&] { engine.wait_for_var_unused(x); }) &&
-           throws_forked_child([&] { engine.wait_for_all(); }) &&
-           throws_forked_child([&] { engine.version(x); }) &&
-           throws_forked_child([&] { engine.clear_error(x); }) &&
-           throws_forked_child([&] { engine.delete_variable(x); }) &&
-           throws_forked_child([&] { engine.new_variable(); }) &&
-           throws_forked_child([&] { engine.shutdown(); }) &&
-           throws_forked_child([&] { engine.options(); }) &&
-           throws_forked_child([&] { engine.trace(); });
-  });
+  const int code = in_child([&] { return support::all_throw_forked_child(engine, x); });
   CHECK(code == kRight);
   engine.wait_for_all();  // the parent's engine has noticed nothing
   CHECK(engine.version(x) == 1);

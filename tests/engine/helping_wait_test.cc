@@ -2,16 +2,17 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
-#include <sched.h>
 #include <xmmintrin.h>
 
 #include "heddle/engine.h"
 
+#include "tests/support/cpu_set.h"
 #include "tests/support/engines.h"
 #include "tests/support/scale.h"
 
@@ -20,6 +21,8 @@
 
 namespace heddle {
 namespace {
+
+using support::OnCpus;
 
 bool is_on(std::thread::id thread) { return std::this_thread::get_id() == thread; }
 
@@ -114,48 +117,18 @@ TEST_CASE("no more operations run at a time than there are workers, however many
   CHECK(most <= options.cpu_workers);
 }
 
-/// The calling thread runs on these CPUs only for as long as the object lives.
-class OnCpus {
- public:
-  explicit OnCpus(const std::vector<int>& cpus) {
-    sched_getaffinity(0, sizeof before_, &before_);
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const int cpu : cpus) CPU_SET(cpu, &set);
-    sched_setaffinity(0, sizeof set, &set);
-  }
-  ~OnCpus() { sched_setaffinity(0, sizeof before_, &before_); }
-  OnCpus(const OnCpus&) = delete;
-  OnCpus& operator=(const OnCpus&) = delete;
-
- private:
-  cpu_set_t before_;
-};
-
-/// Those that this thread may run on.
-std::vector<int> usable() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  sched_getaffinity(0, sizeof set, &set);
-  std::vector<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  }
-  return cpus;
-}
-
 TEST_CASE("a thread that waits works on the CPU that the workers leave alone") {
-  const std::vector<int> cpus = usable();
+  const std::vector<std::size_t> cpus = support::cpus_of_thread();
   if (cpus.size() < 2) return;
   constexpr int kOperations = 500;
   Engine engine({.cpu_workers = 2});
   {
     // The workers start on one CPU, and stay there.
-    const OnCpus one({cpus[0]});
+    const OnCpus one{std::span(cpus).first(1)};
     engine.push([] {}, {}, {});
     engine.wait_for_all();
   }
-  const OnCpus other({cpus[1]});
+  const OnCpus other{std::span(cpus).subspan(1, 1)};
   const std::thread::id me = std::this_thread::get_id();
   int most = 0;
   const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -188,16 +161,16 @@ TEST_CASE("a thread that waits works on the CPU that the workers leave alone") {
 TEST_CASE("every worker has its seat back after a wait") {
   constexpr int kRounds = 2000 / support::kScale;
   constexpr int kOperations = 3000;  // so small that workers nap
-  const std::vector<int> cpus = usable();
+  const std::vector<std::size_t> cpus = support::cpus_of_thread();
   const int workers = GENERATE(2, 3);
   Engine engine({.cpu_workers = workers});
   {
     // Workers on one CPU, so that this thread asks for the seat of one.
-    const OnCpus one({cpus.front()});
+    const OnCpus one{std::span(cpus).first(1)};
     engine.push([] {}, {}, {});
     engine.wait_for_all();
   }
-  const OnCpus other({cpus.back()});
+  const OnCpus other{std::span(cpus).last(1)};
   std::vector<Var> variables;
   for (int i = 0; i < 64; ++i) variables.push_back(engine.new_variable());
   for (int round = 0; round < kRounds; ++round) {

@@ -50,31 +50,11 @@ Forkable::~Forkable() { s_current = nullptr; }
 std::string Forkable::fork_here() {
   return run_in_child([] {
     detail::OperationScope::exchange_current(nullptr);  // of whom the child interrupts
-    const bool is_refused = s_current->is_refused();
+    const bool is_refused =
+        support::all_throw_forked_child(s_current->engine_, s_current->variables_.front());
     s_current->drop();
     return is_refused;
   });
-}
-
-bool Forkable::is_refused() const {
-  using support::throws_forked_child;
-  const Var x = variables_.front();
-  const auto nothing = [] {};
-  const auto asynchronous = [](RunContext& /*context*/, Completion /*completion*/) {};
-  return throws_forked_child([&] { engine_.push(nothing, {}, {x}); }) &&
-         throws_forked_child([&] { engine_.try_push(nothing, {}, {x}); }) &&
-         throws_forked_child([&] { engine_.push_async(asynchronous, {}, {x}); }) &&
-         throws_forked_child([&] { engine_.wait_for_var(x); }) &&
-         throws_forked_child([&] { engine_.wait_for_var_unused(x); }) &&
-         throws_forked_child([&] { engine_.wait_for_all(); }) &&
-         throws_forked_child([&] { engine_.version(x); }) &&
-         throws_forked_child([&] { engine_.clear_error(x); }) &&
-         throws_forked_child([&] { engine_.delete_variable(x); }) &&
-         throws_forked_child([&] { engine_.new_variable(); }) &&
-         throws_forked_child([&] { engine_.record(nothing); }) &&
-         throws_forked_child([&] { engine_.shutdown(); }) &&
-         throws_forked_child([&] { engine_.options(); }) &&
-         throws_forked_child([&] { engine_.trace(); });
 }
 
 void Forkable::drop() {

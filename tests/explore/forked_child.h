@@ -29,7 +29,6 @@ class Forkable {
   static std::string fork_here();
 
  private:
-  bool is_refused() const;
   void drop();
 
   static Forkable* s_current;

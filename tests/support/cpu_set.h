@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -19,25 +20,37 @@ inline std::vector<std::size_t> cpus_of_thread() {
   return cpus;
 }
 
-/// While it lives the thread that made it, and those that it starts, may use only the first `count`
-/// of its CPUs.
-class FewerCpus {
+/// While it lives the thread that made it, and those that it starts, may use only these CPUs.
+class OnCpus {
  public:
-  explicit FewerCpus(std::size_t count) {
+  explicit OnCpus(std::span<const std::size_t> cpus) {
     REQUIRE(sched_getaffinity(0, sizeof before_, &before_) == 0);
-    const std::vector<std::size_t> all = cpus_of_thread();
-    REQUIRE(count <= all.size());
     cpu_set_t set;
     CPU_ZERO(&set);
-    for (std::size_t i = 0; i < count; ++i) CPU_SET(all[i], &set);
+    for (const std::size_t cpu : cpus) CPU_SET(cpu, &set);
     REQUIRE(sched_setaffinity(0, sizeof set, &set) == 0);
   }
-  ~FewerCpus() { sched_setaffinity(0, sizeof before_, &before_); }
-  FewerCpus(const FewerCpus&) = delete;
-  FewerCpus& operator=(const FewerCpus&) = delete;
+  ~OnCpus() { sched_setaffinity(0, sizeof before_, &before_); }
+  OnCpus(const OnCpus&) = delete;
+  OnCpus& operator=(const OnCpus&) = delete;
 
  private:
   cpu_set_t before_;
+};
+
+/// The same with the first `count` of its CPUs.
+class FewerCpus {
+ public:
+  explicit FewerCpus(std::size_t count) : on_(first(cpus_of_thread(), count)) {}
+
+ private:
+  static std::vector<std::size_t> first(std::vector<std::size_t> cpus, std::size_t count) {
+    REQUIRE(count <= cpus.size());
+    cpus.resize(count);
+    return cpus;
+  }
+
+  const OnCpus on_;
 };
 
 }  // namespace heddle::support

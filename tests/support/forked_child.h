@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "heddle/error.h"
+#include "heddle/engine.h"
 
 namespace heddle::support {
 
@@ -19,6 +19,26 @@ inline bool throws_forked_child(const std::function<void()>& call) {
   } catch (...) {
   }
   return false;
+}
+
+/// True if every member of `engine` is refused so. `x` is one of its variables.
+inline bool all_throw_forked_child(Engine& engine, const Var& x) {
+  const auto nothing = [] {};
+  const auto asynchronous = [](RunContext& /*context*/, Completion /*completion*/) {};
+  return throws_forked_child([&] { engine.push(nothing, {}, {x}); }) &&
+         throws_forked_child([&] { engine.try_push(nothing, {}, {x}); }) &&
+         throws_forked_child([&] { engine.push_async(asynchronous, {}, {x}); }) &&
+         throws_forked_child([&] { engine.wait_for_var(x); }) &&
+         throws_forked_child([&] { engine.wait_for_var_unused(x); }) &&
+         throws_forked_child([&] { engine.wait_for_all(); }) &&
+         throws_forked_child([&] { engine.version(x); }) &&
+         throws_forked_child([&] { engine.clear_error(x); }) &&
+         throws_forked_child([&] { engine.delete_variable(x); }) &&
+         throws_forked_child([&] { engine.new_variable(); }) &&
+         throws_forked_child([&] { engine.record(nothing); }) &&
+         throws_forked_child([&] { engine.shutdown(); }) &&
+         throws_forked_child([&] { engine.options(); }) &&
+         throws_forked_child([&] { engine.trace(); });
 }
 
 }  // namespace heddle::support
