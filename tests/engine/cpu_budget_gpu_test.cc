@@ -1,4 +1,3 @@
-#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -6,6 +5,7 @@
 
 #include "heddle/engine.h"
 
+#include "tests/support/crowd.h"
 #include "tests/support/engines.h"
 #include "tests/support/gate.h"
 #include "tests/support/scale.h"
@@ -17,23 +17,7 @@ namespace heddle {
 namespace {
 
 using support::Counter;
-
-/// How many are inside at a time.
-class Crowd {
- public:
-  void enter() {
-    const int now = ++inside_;
-    int most = most_;
-    while (now > most && !most_.compare_exchange_weak(most, now)) {
-    }
-  }
-  void leave() { --inside_; }
-  int most() const { return most_; }
-
- private:
-  std::atomic<int> inside_{0};
-  std::atomic<int> most_{0};
-};
+using support::Crowd;
 
 constexpr int kOperations = 3000 / support::kScale;
 

@@ -13,6 +13,7 @@
 #include "heddle/engine.h"
 
 #include "tests/support/cpu_set.h"
+#include "tests/support/crowd.h"
 #include "tests/support/engines.h"
 #include "tests/support/scale.h"
 
@@ -89,8 +90,7 @@ TEST_CASE("no more operations run at a time than there are workers, however many
   HEDDLE_FOR_EACH(options, parallel_engines);
   constexpr int kRounds = 300 / support::kScale;
   Engine engine(options);
-  std::atomic<int> running{0};
-  std::atomic<int> most{0};
+  support::Crowd crowd;
   {
     std::vector<std::jthread> threads;
     for (int t = 0; t < 3; ++t) {
@@ -100,11 +100,9 @@ TEST_CASE("no more operations run at a time than there are workers, however many
           for (int k = 0; k < 8; ++k) {
             engine.push(
                 [&] {
-                  const int now = ++running;
-                  for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
-                  }
+                  crowd.enter();
                   std::this_thread::yield();
-                  --running;
+                  crowd.leave();
                 },
                 {}, k % 2 == 0 ? VarList{mine} : VarList{});
           }
@@ -114,7 +112,7 @@ TEST_CASE("no more operations run at a time than there are workers, however many
     }
   }
   engine.wait_for_all();
-  CHECK(most <= options.cpu_workers);
+  CHECK(crowd.most() <= options.cpu_workers);
 }
 
 TEST_CASE("a thread that waits works on the CPU that the workers leave alone") {
