@@ -49,13 +49,15 @@ void wait_until(Clock::time_point end) {
   t_current->lag_ = early ? now - end : std::min(t_current->lag_, now - end);
 }
 
+ModelTime::ModelTime() { t_current = this; }
+
 ModelTime::ModelTime(Clock::time_point ready, Clock::time_point& stream_end)
-    : stream_end_(stream_end), lag_(Clock::now() - std::max(ready, stream_end)) {
+    : stream_end_(&stream_end), lag_(Clock::now() - std::max(ready, stream_end)) {
   t_current = this;
 }
 
 ModelTime::~ModelTime() {
-  stream_end_ = model_now();
+  if (stream_end_ != nullptr) *stream_end_ = model_now();
   t_current = nullptr;
 }
 

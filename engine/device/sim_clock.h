@@ -23,6 +23,8 @@ void wait_until(Clock::time_point end);
 /// While it lives, the calling thread runs a piece of a stream's work.
 class ModelTime {
  public:
+  /// Of a piece that begins when its thread gets round to it.
+  ModelTime();
   /// `ready`: when the piece could have begun but for the work before it. `stream_end`: when that
   /// ended, in model time; set to the end of this piece by the destructor.
   ModelTime(Clock::time_point ready, Clock::time_point& stream_end);
@@ -34,8 +36,8 @@ class ModelTime {
   friend void wait_until(Clock::time_point end);
   friend Clock::time_point model_now();
 
-  Clock::time_point& stream_end_;
-  Clock::duration lag_;
+  Clock::time_point* stream_end_ = nullptr;
+  Clock::duration lag_{};
 };
 
 }  // namespace heddle::device

@@ -1,8 +1,10 @@
 #include "engine/device/sim_stream.h"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -86,6 +88,7 @@ SimStream::SimStream(Lane lane, Executor& executor, SimFaults* faults)
       executor_(executor),
       faults_(faults),
       is_late_(faults != nullptr && faults->has_jitter()),
+      is_timed_(is_late_ || lane != Lane::kCompute),
       timeline_(machine().open_timeline()),
       issued_(timeline_.reached) {}
 
@@ -113,9 +116,12 @@ Token SimStream::issue(const Work& work, std::span<const Token> waits) {
   Token token;
   {
     const std::lock_guard lock(machine().mutex);
-    waits_.insert(waits_.end(), waits.begin(), waits.end());
+    if (!queue_.reserve(queue_.size() + 1) || !waits_.reserve(waits_.size() + waits.size())) {
+      throw std::bad_alloc();
+    }
+    for (const Token wait : waits) static_cast<void>(waits_.push_back(wait));
     const std::uint64_t launch = faults_ != nullptr ? faults_->count_launch() : 0;
-    queue_.push_back({work, waits.size(), Clock::now(), launch});
+    static_cast<void>(queue_.push_back({work, waits.size(), now_if_timed(), launch}));
     token = Token(timeline_.id, ++issued_);
     if (state_ == State::kIdle) advance(started);
   }
@@ -127,7 +133,7 @@ Token SimStream::issue(const Work& work, std::span<const Token> waits) {
 void SimStream::advance(List& started) {
   state_ = State::kIdle;
   if (queue_.empty()) return;
-  Piece& head = queue_.front();
+  Piece& head = queue_[queue_.begin()];
   for (; head.waits > 0; --head.waits) {
     awaited_ = waits_.front();
     Timeline& timeline = machine().timelines[awaited_.stream()];
@@ -138,8 +144,7 @@ void SimStream::advance(List& started) {
     }
     waits_.pop_front();
   }
-  current_ = head;
-  queue_.pop_front();
+  current_ = queue_.pop_front();
   state_ = State::kRunning;
   if (on_thread(current_.work)) {
     // Under the mutex: once it is released the piece may run and the stream be destroyed.
@@ -158,7 +163,7 @@ void SimStream::complete(List& started) {
     if (waiter->awaited_.sequence() > timeline_.reached) {
       timeline_.waiters.push(*waiter);
     } else {
-      waiter->queue_.front().ready = Clock::now();
+      waiter->queue_[waiter->queue_.begin()].ready = waiter->now_if_timed();
       waiter->advance(started);
     }
   }
@@ -186,9 +191,17 @@ void SimStream::delay_current() {
 }
 
 void SimStream::run_current() {
+  if (!is_timed_) {
+    const ModelTime time;
+    return call_current();
+  }
   // To wait for a worker of the executor is real: the simulated compute is the CPU's.
   const bool is_copy = lane_ != Lane::kCompute;
   const ModelTime time(is_copy ? current_.ready : Clock::now(), end_);
+  call_current();
+}
+
+void SimStream::call_current() {
   if (faults_ != nullptr) return faults_->run(current_.work, current_.launch);
   current_.work.run(current_.work.argument);
 }

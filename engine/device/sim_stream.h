@@ -2,9 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <span>
 
+#include "engine/base/ring.h"
 #include "engine/base/sync.h"
 #include "engine/device/backend.h"
 #include "engine/device/sim_clock.h"
@@ -48,7 +48,7 @@ class SimStream final : public Stream {
   struct Piece {
     Work work;
     std::size_t waits = 0;     // tokens of waits_ that are this piece's
-    Clock::time_point ready;   // when nothing was left to wait for but the stream's own order
+    Clock::time_point ready;   // when it only waited for the stream's own order; if is_timed_
     std::uint64_t launch = 0;  // its number if there are faults
   };
   struct Machine;
@@ -59,6 +59,7 @@ class SimStream final : public Stream {
 
   bool on_executor(const Work& work) const { return lane_ == Lane::kCompute || work.brief; }
   bool on_thread(const Work& work) const { return !on_executor(work) || is_late_; }
+  Clock::time_point now_if_timed() const { return is_timed_ ? Clock::now() : Clock::time_point(); }
   /// The current piece, as work for the executor.
   Work executor_work();
 
@@ -70,6 +71,7 @@ class SimStream final : public Stream {
   static void execute_all(List started);
   void delay_current();
   void run_current();
+  void call_current();
   void finish_current();
   void serve();
 
@@ -77,12 +79,13 @@ class SimStream final : public Stream {
   Executor& executor_;
   SimFaults* const faults_;
   const bool is_late_;
+  const bool is_timed_;  // pieces have model times, also if they do not begin when they are ready
   Timeline& timeline_;
 
   // Guarded by the mutex.
   std::uint64_t issued_;  // sequence of the last token
-  std::deque<Piece> queue_;
-  std::deque<Token> waits_;  // of all pieces in the queue, in order
+  base::Ring<Piece> queue_;
+  base::Ring<Token> waits_;  // of all pieces in the queue, in order
   State state_ = State::kIdle;
   Token awaited_;
   bool threads_turn_ = false;  // current_ is for thread_, which has not taken it yet
