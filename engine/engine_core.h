@@ -72,6 +72,7 @@ struct Route {
   LaneQueue* queue = nullptr;
   std::uint16_t flags = 0;  ///< of the operation
   bool has_extras = false;  ///< the operation needs its OperationExtras
+  bool may_leave = false;   ///< workers may take it in, if it is pushed outside of operations
 };
 
 /// What an engine kind implements. Engine checks its arguments and the process and forwards here;

@@ -13,8 +13,8 @@
 
 namespace heddle::detail {
 
-/// A push of what just runs on a worker, and names no more variables than lie in an Arrival. Refers
-/// to what its caller holds.
+/// A push of what just runs on a worker, be it in the turn of a simulated stream, and names no more
+/// variables than lie in an Arrival. Refers to what its caller holds.
 struct PlainPush {
   Task& task;  ///< moved from once it is left
   VarList reads;

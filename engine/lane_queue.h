@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstdint>
+
 #include "engine/operation.h"
 
 namespace heddle::detail {
+
+class WorkerPool;
 
 /// Operations that became ready together, in the order in which they did.
 class ReadyList {
@@ -62,15 +66,19 @@ class ReadyList {
 /// Takes ready operations of one (device, lane) and sees to it that they run.
 class LaneQueue {
  public:
-  explicit LaneQueue(bool stream, bool runs_callables = false)
-      : is_stream_(stream), runs_callables_(runs_callables) {}
+  /// `flags` are those of its operations that say how they wait for others.
+  explicit LaneQueue(WorkerPool* pool, std::uint16_t flags = 0, bool runs_callables = false)
+      : flags_(flags), runs_callables_(runs_callables), pool_(pool) {}
   virtual ~LaneQueue() = default;
   LaneQueue(const LaneQueue&) = delete;
   LaneQueue& operator=(const LaneQueue&) = delete;
   /// True if operations are issued to a stream, whose work waits for other streams by tokens.
-  bool is_stream() const { return is_stream_; }
+  bool is_stream() const { return (flags_ & Operation::kOnStream) != 0; }
+  std::uint16_t flags() const { return flags_; }
   /// True if submit() may run callables, as they enqueue on a real GPU.
   bool runs_callables() const { return runs_callables_; }
+  /// Whose workers run the callables, and take in plain pushes for this queue; null: none do.
+  WorkerPool* pool() const { return pool_; }
   /// An operation that is pushed will be submitted when what it waits for has ended, which may take
   /// long. Called with the ledger's lock, in the order of the sequence numbers: takes no lock.
   virtual void announce(Operation& /*operation*/) {}
@@ -85,8 +93,9 @@ class LaneQueue {
   virtual void raise(Operation& operation, int from, int to) = 0;
 
  private:
-  const bool is_stream_;
+  const std::uint16_t flags_;
   const bool runs_callables_;
+  WorkerPool* const pool_;
 };
 
 /// Gives the operations of `ready` that workers run to their queues, and leaves the others.

@@ -97,12 +97,16 @@ Tracker::Held Ledger::place(Operation& op, Submission& submission, const Route& 
   Intake::name(submission.mutates);
   Intake::name(submission.reads);
   const Tracker::Held held = tracker_.push(op, submission.reads, submission.mutates);
-  const bool follows_issued = op.is(Operation::kFollowsIssued);
-  if (held != Tracker::Held::kNot && follows_issued && op.extras->waits_on_host) {
-    // Nobody waits for a deletion.
-    if (op.kind() == Submission::Kind::kRun) op.queue->announce(op);
-  }
+  announce(op, held);
   return held;
+}
+
+/// It has its place.
+void Ledger::announce(Operation& op, Tracker::Held held) {
+  const bool follows_issued = op.is(Operation::kFollowsIssued);
+  if (held == Tracker::Held::kNot || !follows_issued || !op.extras->waits_on_host) return;
+  // Nobody waits for a deletion.
+  if (op.kind() == Submission::Kind::kRun) op.queue->announce(op);
 }
 
 std::uint64_t Ledger::push(Submission& submission, const Route& route, ReadyList& ready) {

@@ -1,6 +1,7 @@
 // How the ledger takes plain pushes: who pushes leaves them, and others take them in.
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
 #include <new>
 
@@ -12,6 +13,17 @@ namespace {
 
 /// Arrivals that are taken in before others get the lock.
 constexpr std::size_t kTakenInAtOnce = 256;
+
+/// What an operation needs that goes to a stream. False without memory.
+bool try_make_extras(Operation& op, const Arrival& arrival) noexcept try {
+  if ((arrival.flags & Operation::kOnStream) == 0) return true;
+  if (op.extras == nullptr) op.extras = std::make_unique<OperationExtras>();
+  op.extras->recorded = {};
+  op.extras->pushed_at = 0;
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
 
 }  // namespace
 
@@ -25,11 +37,13 @@ std::size_t Ledger::take_in_locked(ReadyList& ready, std::size_t most) {
     if (operations_.unused() == 0) collect_locked(ready);
     if (!operations_.try_reserve(1)) break;
     Arrival& arrival = arrivals.front();
+    if (!try_make_extras(operations_.next(), arrival)) break;
     Operation& op = operations_.take();
     begin_from(op, arrival);
     std::construct_at(&op.task, std::move(arrival.task));
     if (arrivals.taken() >= intake_.first_uncounted()) generations_.add(op.generation);
     const Tracker::Held held = tracker_.push(op, arrival);
+    if (op.is(Operation::kOnStream)) announce(op, held);
     arrivals.pop();
     if (held == Tracker::Held::kNot) ready.push(op);
     // What it waits for may be posted; then it comes before the next ones.

@@ -27,16 +27,24 @@ LaneQueue& Router::make_stream(Device gpu, std::size_t place) {
     device::Backend& backend = device::backend_of(gpu);
     const auto lane = static_cast<Lane>(place);
     const EngineOptions& options = engine_.options();
+    const bool on_host = backend.runs_cpu_kernels();
     int window = lane == Lane::kCompute ? options.compute_window : options.copy_window;
     std::unique_ptr<device::Stream> stream;
+    WorkerPool* pool = nullptr;
+    // A copy that stands in its stream while it waits for a far-off producer would hold up every
+    // copy behind it: there it is better to wait on the host, where priorities count.
+    const bool follows_issued = lane == Lane::kCompute || place == kFrees;
+    const std::uint16_t flags = follows_issued ? +Operation::kFollowsIssued : 0;
     if (place == kFrees) {
       window = std::numeric_limits<int>::max();
       stream = backend.make_free_stream();
     } else {
-      stream = backend.make_stream(lane, cpu_pool(Lane::kCompute));
+      WorkerPool& executor = cpu_pool(Lane::kCompute);
+      stream = backend.make_stream(lane, executor);
+      if (on_host && lane == Lane::kCompute) pool = &executor;
     }
-    streams_.push_back(std::make_unique<StreamLane>(
-        engine_, std::move(stream), /*on_host=*/backend.runs_cpu_kernels(), window));
+    streams_.push_back(
+        std::make_unique<StreamLane>(engine_, std::move(stream), flags, on_host, pool, window));
     size_.fetch_add(1);
     queue.store(streams_.back().get());
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/kept_nodes.h"
 #include "engine/threaded_engine.h"
 #include "engine/trace_log.h"
 
@@ -15,9 +16,9 @@ constexpr std::int64_t kAhead = 50'000;
 
 }  // namespace
 
-StreamLane::StreamLane(ThreadedEngine& engine, std::unique_ptr<device::Stream> stream, bool on_host,
-                       int window)
-    : LaneQueue(/*stream=*/true, /*runs_callables=*/!on_host),
+StreamLane::StreamLane(ThreadedEngine& engine, std::unique_ptr<device::Stream> stream,
+                       std::uint16_t flags, bool on_host, WorkerPool* pool, int window)
+    : LaneQueue(pool, flags | Operation::kOnStream, /*runs_callables=*/!on_host),
       engine_(engine),
       window_(window),
       stream_(std::move(stream)) {}
@@ -98,6 +99,7 @@ void StreamLane::issue(Operation& op, bool& is_held) {
                              .is_awaited = is_async || engine_.tracing(),
                              .recorded = op.extras->recorded,
                              .is_held = &is_held};
+  if (runs_callables()) KeptNodes::give_back();
   const device::Token token = stream_->issue(work, waits_);
   if (is_async) return;
   ReadyList ready;

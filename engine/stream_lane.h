@@ -35,10 +35,10 @@ class ThreadedEngine;
 ///  - While operations are queued because the stream has enough, it is asked to hurry.
 class StreamLane final : public LaneQueue {
  public:
-  /// What goes to `stream`, of which at most `window` operations are in flight; if not `on_host`
-  /// issue() runs them.
-  StreamLane(ThreadedEngine& engine, std::unique_ptr<device::Stream> stream, bool on_host,
-             int window);
+  /// What goes to `stream`, of which at most `window` operations are in flight. If `on_host` they
+  /// run in the stream's turn, on workers of `pool` unless that is null; else issue() runs them.
+  StreamLane(ThreadedEngine& engine, std::unique_ptr<device::Stream> stream, std::uint16_t flags,
+             bool on_host, WorkerPool* pool, int window);
 
   void announce(Operation& operation) override;
   void submit(ReadyList operations) override;

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "engine/kept_nodes.h"
 #include "engine/stop.h"
 
 namespace heddle::detail {
@@ -35,6 +36,7 @@ void ThreadedEngine::dispatch(ReadyList& ready) {
     const std::int64_t now = tracing() ? now_ns() : 0;
     if (tracing()) op->extras->ready_at = now;
     if (op->is(Operation::kInline)) {
+      KeptNodes::give_back();
       execute(*op);
       finish(*op, ready);
       continue;

@@ -14,9 +14,12 @@
 namespace heddle::detail {
 namespace {
 
-/// Operations with one of these have OperationExtras, and are never left.
-constexpr unsigned kWithExtras = Operation::kAsync | Operation::kNamed | Operation::kManyAccesses |
-                                 Operation::kOnStream | Operation::kCancellable;
+/// Operations with one of these are never left.
+constexpr unsigned kUnusual =
+    Operation::kAsync | Operation::kNamed | Operation::kManyAccesses | Operation::kCancellable;
+
+/// Those with one of these have OperationExtras.
+constexpr unsigned kWithExtras = kUnusual | Operation::kOnStream;
 
 /// What the arguments of a push say, wherever it goes.
 unsigned flags_of(Submission::Kind kind, const PushOptions& options, std::size_t accesses) {
@@ -27,12 +30,6 @@ unsigned flags_of(Submission::Kind kind, const PushOptions& options, std::size_t
   if (options.cancel) flags |= Operation::kCancellable;
   if (accesses > Operation::kInlineAccesses) flags |= Operation::kManyAccesses;
   return flags;
-}
-
-/// Outside of operations it may be left.
-bool just_run_by_worker(const Submission& submission, const Route& route) {
-  if (route.has_extras || route.queue == nullptr || route.queue->is_stream()) return false;
-  return submission.kind == Submission::Kind::kRun;
 }
 
 }  // namespace
@@ -59,27 +56,25 @@ Route ThreadedEngine::route(const Submission& submission) {
   const bool is_brief_end = submission.kind == Submission::Kind::kDelete && options.brief;
   if (has_callable && !is_brief_end) {
     route.queue = &router_.find(options.device, options.lane);
-    if (route.queue->is_stream()) {
-      flags |= Operation::kOnStream;
-      // A copy that stands in its stream while it waits for a far-off producer would hold up every
-      // copy behind it: there it is better to wait on the host, where priorities count.
-      if (options.lane == Lane::kCompute) flags |= Operation::kFollowsIssued;
-    }
+    flags |= route.queue->flags();
   } else if (submission.frees_early) {
     route.queue = &router_.find_frees(options.device);
-    flags |= Operation::kFreesEarly | Operation::kOnStream | Operation::kFollowsIssued;
+    flags |= Operation::kFreesEarly | route.queue->flags();
   } else {
     flags |= Operation::kInline;
   }
   route.flags = static_cast<std::uint16_t>(flags);
   route.has_extras = (flags & kWithExtras) != 0 || tracing();
+  route.may_leave = submission.kind == Submission::Kind::kRun && (flags & kUnusual) == 0 &&
+                    route.queue != nullptr && route.queue->pool() != nullptr && !tracing();
   return route;
 }
 
 [[gnu::always_inline]] inline Intake::Left ThreadedEngine::try_leave(const PlainPush& push,
-                                                                     std::string_view call) {
+                                                                     std::string_view call,
+                                                                     WorkerPool& pool) {
   const Intake::Left left = ledger_.intake().try_leave(push, call);
-  if (left.sequence != 0) static_cast<WorkerPool*>(push.queue)->expect_arrival();
+  if (left.sequence != 0) pool.expect_arrival();
   return left;
 }
 
@@ -96,15 +91,16 @@ std::uint64_t ThreadedEngine::push(Task& task, VarList reads, VarList mutates,
                                    const PushOptions& options) {
   const unsigned flags = flags_of(Submission::Kind::kRun, options, reads.size() + mutates.size());
   if (OperationScope::current() == nullptr && !tracing() && !options.device.is_gpu() &&
-      (flags & kWithExtras) == 0) {
+      (flags & kUnusual) == 0) {
+    auto& pool = static_cast<WorkerPool&>(router_.find(options.device, options.lane));
     const Intake::Left left = try_leave({.task = task,
                                          .reads = reads,
                                          .mutates = mutates,
                                          .device = options.device,
-                                         .queue = &router_.find(options.device, options.lane),
+                                         .queue = &pool,
                                          .priority = options.priority,
                                          .flags = static_cast<std::uint16_t>(flags)},
-                                        "Engine::push");
+                                        "Engine::push", pool);
     if (left.sequence != 0) return left.sequence;
     if (!left.lacks_room) return push_slowly<false>(task, reads, mutates, options);
   }
@@ -123,7 +119,7 @@ std::uint64_t ThreadedEngine::submit(Submission& submission, bool may_leave) {
   }
   try {
     const Route where = route(submission);
-    const bool leaves = may_leave && !inside && just_run_by_worker(submission, where);
+    const bool leaves = may_leave && !inside && where.may_leave;
     if (tracing()) submission.pushed_at = now_ns();
     for (;;) {
       Intake::Left left;
@@ -136,7 +132,7 @@ std::uint64_t ThreadedEngine::submit(Submission& submission, bool may_leave) {
                           .priority = submission.priority,
                           .flags = where.flags,
                           .has_place = submission.admission == Admission::kAdmitted},
-                         submission.call());
+                         submission.call(), *where.queue->pool());
       }
       if (left.sequence != 0) return left.sequence;
       if (!left.lacks_room) {

@@ -210,7 +210,8 @@ Tracker::Held Tracker::push(Operation& op, VarList reads, VarList mutates) {
 }
 
 Tracker::Held Tracker::push(Operation& op, const Arrival& arrival) {
-  return place<true>(op, arrival.reads(), arrival.mutates());
+  return (op.flags & kSpecial) == 0 ? place<true>(op, arrival.reads(), arrival.mutates())
+                                    : place<false>(op, arrival.reads(), arrival.mutates());
 }
 
 bool Tracker::has_pending(const Arrival& arrival) {

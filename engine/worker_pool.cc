@@ -5,6 +5,7 @@
 
 #include "engine/base/prefetch.h"
 #include "engine/base/thread.h"
+#include "engine/kept_nodes.h"
 #include "engine/threaded_engine.h"
 
 namespace heddle::detail {
@@ -21,8 +22,13 @@ constexpr std::uint64_t kMaxKept = ReadyQueue::kPatience;
 
 }  // namespace
 
+void KeptNodes::put_all() {
+  for (ReadyNode* const node : end()) pool_.put(*node);
+  count_ = 0;
+}
+
 WorkerPool::WorkerPool(ThreadedEngine& engine, PoolGroup& group, int workers, bool spins)
-    : LaneQueue(/*stream=*/false),
+    : LaneQueue(this),
       engine_(engine),
       group_(group),
       spins_(spins),
@@ -48,6 +54,7 @@ void WorkerPool::stop() {
 }
 
 void WorkerPool::put(ReadyNode& node) {
+  if (KeptNodes::take(*this, node)) return;
   const int priority = node.priority();
   const std::uint64_t sequence = node.sequence;
   const std::size_t number = inbox_.put(node);
@@ -204,7 +211,9 @@ ReadyNode* WorkerPool::take(Worker& me) {
   const ReadyPlace first = queue_.take();
   // Few, so that something is left for each of the others also if these take long. With one worker
   // none that came before its turn: the next such one might have to go first again.
-  const std::size_t share = std::min(kFewAlong, queue_.size() / (2 * workers_.size()));
+  const bool are_many = are_small_beside_streams();
+  const std::size_t share =
+      std::min(kFewAlong, are_many ? queue_.size() : queue_.size() / (2 * workers_.size()));
   const std::size_t count = !exact || queue_.in_order() ? share : 0;
   if (count == 0) {
     taken_.none();
@@ -328,8 +337,7 @@ void WorkerPool::run(Worker& me, ReadyNode& first) {
         node = run_stretch(me);
         break;
       case ReadyNode::Type::kWork:
-        run_work(static_cast<StreamItem&>(*node));
-        node = nullptr;
+        node = run_work(me, static_cast<StreamItem&>(*node));
         break;
     }
     collect_overdue();
@@ -349,6 +357,12 @@ ReadyNode* WorkerPool::run_operation(Worker& me, Operation& op) {
 /// Dispatches `ready`, but for what the worker runs itself.
 ReadyNode* WorkerPool::go_on_with(Worker& me, ReadyList& ready) {
   Operation* const mine = ready.take_first_of(*this);
+  const bool may_come_back = mine == nullptr && !ready.all(ThreadedEngine::is_for_worker);
+  if (may_come_back && ready.all(ThreadedEngine::runs_elsewhere)) {
+    KeptNodes kept(*this);
+    engine_.dispatch(ready);
+    return go_on_with(me, kept);
+  }
   if (mine == nullptr) search_early(me, ready);
   if (!ready.empty()) engine_.dispatch(ready);
   if (mine == nullptr) return nullptr;
@@ -356,12 +370,16 @@ ReadyNode* WorkerPool::go_on_with(Worker& me, ReadyList& ready) {
   return keep_or_queue(me, *mine);
 }
 
-void WorkerPool::run_work(StreamItem& item) {
+ReadyNode* WorkerPool::run_work(Worker& me, StreamItem& item) {
   const device::Work work = items_.end(item);
   // Nobody knows here which wait covers it.
   if (engine_.ledger().is_waited_for_all()) engine_.collect();
+  const std::int64_t begin = me.begin_measuring();
   work.run(work.argument);
+  if (begin != 0) end_measuring(me, begin);
+  KeptNodes kept(*this);
   work.finished(work.argument);
+  return go_on_with(me, kept);
 }
 
 ReadyNode* WorkerPool::keep_or_queue(Worker& me, ReadyNode& node) {
@@ -374,20 +392,29 @@ ReadyNode* WorkerPool::keep_or_queue(Worker& me, ReadyNode& node) {
   }
   if (!has_batch && me.looks_around()) take_in(&me, /*searching=*/false);
   if (!has_batch && me.batch.empty() && !seems_to_have_work()) return &node;
-  return queue_and_pop(me, node);
+  ReadyNode* const one = &node;
+  return queue_and_take(me, {&one, 1});
 }
 
-ReadyNode* WorkerPool::queue_and_pop(Worker& me, ReadyNode& node) {
+ReadyNode* WorkerPool::go_on_with(Worker& me, KeptNodes& kept) {
+  const std::span<ReadyNode* const> nodes = kept.end();
+  if (nodes.empty()) return nullptr;
+  return nodes.size() == 1 ? keep_or_queue(me, *nodes.front()) : queue_and_take(me, nodes);
+}
+
+ReadyNode* WorkerPool::queue_and_take(Worker& me, std::span<ReadyNode* const> nodes) {
   ReadyNode* next = nullptr;
   Worker* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);
     empty_inbox();
-    if (taken_.is_urgent(node.priority(), node.sequence)) taken_.call_back();
-    queue_.push(node);
+    for (ReadyNode* const node : nodes) {
+      if (taken_.is_urgent(node->priority(), node->sequence)) taken_.call_back();
+      queue_.push(*node);
+    }
     if (me.batch.empty()) {
       next = join_first();
-      if (next == nullptr) next = queue_.pop();
+      if (next == nullptr) next = nodes.size() == 1 ? queue_.pop() : take(me);
     }
     woken = claim_sleeper();
   }

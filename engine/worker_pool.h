@@ -3,6 +3,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "engine/base/float_control.h"
@@ -25,6 +26,7 @@
 
 namespace heddle::detail {
 
+class KeptNodes;
 class ThreadedEngine;
 
 /// Workers of the CPU that run the operations of one lane, and the work of simulated devices.
@@ -67,16 +69,13 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void submit(ReadyList operations) override;
   void put(ReadyNode& node);
   void raise(Operation& operation, int from, int to) override;
-  /// A push for this pool has arrived: sees to it that it is taken in.
-  void expect_arrival();
-  /// If there is nothing else to do takes in arrivals, for a worker or, if null, a guest.
-  void take_in(Worker* me, bool searching);
+  void expect_arrival();  ///< a push for this pool is there: sees to it that it is taken in
+  void take_in(Worker* me, bool searching);  ///< arrivals, if nothing else is there; null: a guest
   void execute(const device::Work& work) override;
 
-  // For the runs of recordings.
   std::size_t size() const { return workers_.size(); }
-  /// Idle workers look for ready operations in `run` until it is closed.
-  void open(GraphRun& run);
+  // For the runs of recordings.
+  void open(GraphRun& run);  ///< idle workers look for ready operations there until it is closed
   bool may_open() const { return open_runs_.may_add(); }
   void close(GraphRun& run);
   /// True if a worker sleeps and nobody searches, so that help() must be called.
@@ -107,8 +106,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   // For the threads of a PoolGroup.
   /// Runs operations until the thread is another worker, or sleeps: true, or the pool is stopped.
   bool work(Worker& me);
-  /// Threads come to an end when they are woken. The queue must be empty and stay so.
-  void stop();
+  void stop();  ///< threads come to their end when woken; the queue must be empty and stay so
   void join_group(std::size_t number);
   bool may_stand_in() const { return in_group_.load() && group_.has_others(); }
   unsigned float_control() const { return float_control_; }
@@ -131,10 +129,11 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyNode* run_recorded(Worker& me, GraphItem& item);
   ReadyNode* run_stretch(Worker& me);
   void end_uses(GraphItem& item, std::uint32_t op, GraphRun::Step& step);
-  void run_work(StreamItem& item);
+  ReadyNode* run_work(Worker& me, StreamItem& item);
   ReadyNode* go_on_with(Worker& me, ReadyList& ready);
+  ReadyNode* go_on_with(Worker& me, KeptNodes& kept);
   ReadyNode* keep_or_queue(Worker& me, ReadyNode& node);
-  ReadyNode* queue_and_pop(Worker& me, ReadyNode& node);
+  ReadyNode* queue_and_take(Worker& me, std::span<ReadyNode* const> nodes);
   void grant_seat(const Worker& me);  ///< to a guest that asks, if two workers share a CPU
   bool shares_cpu(const Worker* me, int cpu) const;
   ReadyNode* join_first();  ///< of an open run, if that goes before the queue; or null
@@ -170,6 +169,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   std::uint64_t taken_by_others() const;  ///< how often something was that others could have
   /// After Worker::begin_measuring(), unless that was 0. True if operations are small.
   bool end_measuring(Worker& me, std::int64_t begin);
+  bool are_small_beside_streams() const;
   bool may_nap(Worker& me) const;
   void watch_runs(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching);
   void nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching);

@@ -63,7 +63,8 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
     const bool has_batch = !me.batch.empty();
     if (!looks && !has_batch && !seems_to_have_work()) continue;
     run.put_off(item);
-    return has_batch ? keep_or_queue(me, item) : queue_and_pop(me, item);
+    ReadyNode* const one = &item;
+    return has_batch ? keep_or_queue(me, item) : queue_and_take(me, {&one, 1});
   }
 }
 

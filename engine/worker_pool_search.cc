@@ -54,13 +54,20 @@ bool WorkerPool::end_measuring(Worker& me, std::int64_t begin) {
   return are_fine;
 }
 
+/// True if they wait for those of streams, which makes it more work to find out what is ready than
+/// to run it.
+bool WorkerPool::are_small_beside_streams() const {
+  return grain_.is_tiny() && !may_stand_in() && !engine_.is_only_queue();
+}
+
 /// True if one worker is enough for what there is, as operations are tiny, or so small that they
 /// are not worth it and wait for each other, or they are short and two workers on one CPU; and
 /// another one has taken some since the last look of this one.
 bool WorkerPool::may_nap(Worker& me) const {
   if (!grain_.are_short() || stopping_.load() || idle_.awake() < 2) return false;
   const bool wait_for_each_other = without_sharing_.load(std::memory_order_relaxed) != 0;
-  const bool is_enough = is_fine() || (grain_.is_tiny() && wait_for_each_other);
+  const bool is_enough =
+      is_fine() || (grain_.is_tiny() && wait_for_each_other) || are_small_beside_streams();
   if (!is_enough && !shares_cpu(&me, base::current_cpu())) return false;
   const std::uint64_t taken = taken_by_others();
   return std::exchange(me.takes, taken) != taken;

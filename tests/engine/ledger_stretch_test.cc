@@ -15,7 +15,7 @@ namespace {
 
 class NoQueue final : public LaneQueue {
  public:
-  NoQueue() : LaneQueue(/*stream=*/false) {}
+  NoQueue() : LaneQueue(/*pool=*/nullptr) {}
   void submit(ReadyList /*operations*/) override {}
   void raise(Operation& /*operation*/, int /*from*/, int /*to*/) override {}
 };
