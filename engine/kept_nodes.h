@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include "engine/ready_node.h"
 
@@ -22,6 +23,9 @@ class KeptNodes {
   KeptNodes(const KeptNodes&) = delete;
   KeptNodes& operator=(const KeptNodes&) = delete;
 
+  /// Makes `kept` that of the calling thread and returns the one that was, where tests let several
+  /// threads of control share one of the system.
+  static KeptNodes* exchange_current(KeptNodes* kept) { return std::exchange(t_current, kept); }
   /// True if the calling thread has one for `pool`, and that has taken `node`.
   static bool take(const WorkerPool& pool, ReadyNode& node) {
     KeptNodes* const kept = t_current;

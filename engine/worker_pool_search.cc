@@ -54,10 +54,11 @@ bool WorkerPool::end_measuring(Worker& me, std::int64_t begin) {
   return are_fine;
 }
 
-/// True if they wait for those of streams, which makes it more work to find out what is ready than
-/// to run it.
+/// True if operations are tiny, and some wait for those of streams: to find out what is ready is
+/// more work than to run it.
 bool WorkerPool::are_small_beside_streams() const {
-  return grain_.is_tiny() && !may_stand_in() && !engine_.is_only_queue();
+  if (!grain_.is_tiny() || !grain_.are_short()) return false;
+  return !may_stand_in() && !engine_.is_only_queue();
 }
 
 /// True if one worker is enough for what there is, as operations are tiny, or so small that they

@@ -1,15 +1,19 @@
 // Schedules of random programs: --schedules N (10^5 if not given), --seed S of the first program,
 // --each K schedules of each program, --schedule I to run only that one, --depth D and --steps N,
 // within which priorities change (various if not given), --forks F: one in F schedules forks a
-// child at one of its steps (50 if not given, 0: none). Prints the first failure with all that is
-// needed to run it again. Without --steps the schedules before --schedule I are run, too: the
-// priorities change within as many steps as the one before it took.
+// child at one of its steps (50 if not given, 0: none), --gpus G: operations may run on as many
+// simulated GPUs (0 if not given), which makes them other programs. Prints the first failure with
+// all that is needed to run it again. Without --steps the schedules before --schedule I are run,
+// too: the priorities change within as many steps as the one before it took.
 
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
 #include <string>
 
+#include "heddle/device.h"
+
+#include "engine/kept_nodes.h"
 #include "engine/operation_scope.h"
 #include "tests/explore/explored_program.h"
 #include "tests/explore/forked_child.h"
@@ -30,11 +34,12 @@ struct Arguments {
   std::uint64_t depth = 0;  ///< 0: of the number of the schedule
   std::uint64_t steps = 0;  ///< 0: of that number, and of the schedule before
   std::uint64_t forks = 50;
+  std::uint64_t gpus = 0;
 };
 
 constexpr const char* kUsage =
     "usage: heddle_explore [--schedules N] [--seed S] [--each K] [--schedule I] [--depth D] "
-    "[--steps N] [--forks F]\n";
+    "[--steps N] [--forks F] [--gpus G]\n";
 
 bool parse(int argc, char** argv, Arguments& arguments) {
   const bool parsed = support::parse_numbers(argc, argv,
@@ -44,7 +49,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
                                               {"--schedule", &arguments.schedule},
                                               {"--depth", &arguments.depth},
                                               {"--steps", &arguments.steps},
-                                              {"--forks", &arguments.forks}});
+                                              {"--forks", &arguments.forks},
+                                              {"--gpus", &arguments.gpus}});
   if (arguments.schedule != kEvery) arguments.each = arguments.schedule + 1;
   return parsed && arguments.schedules != 0 && arguments.each != 0;
 }
@@ -69,10 +75,15 @@ void* exchange_scope(void* next) {
   return detail::OperationScope::exchange_current(static_cast<detail::OperationScope*>(next));
 }
 
+void* exchange_kept(void* next) {
+  return detail::KeptNodes::exchange_current(static_cast<detail::KeptNodes*>(next));
+}
+
 class Exploration {
  public:
   explicit Exploration(const Arguments& arguments) : arguments_(arguments) {
     scheduler_.keep_local(&exchange_scope);
+    scheduler_.keep_local(&exchange_kept);
   }
 
   void run() {
@@ -106,7 +117,7 @@ class Exploration {
       std::cout << program.title << ": " << schedule.stuck << difference
                 << "\nagain: --schedules 1 --seed " << seed << " --schedule " << number
                 << " --depth " << plan.depth << " --steps " << plan.steps << " --forks "
-                << arguments_.forks << std::endl;
+                << arguments_.forks << " --gpus " << arguments_.gpus << std::endl;
       std::_Exit(1);  // what is stuck cannot be destroyed
     }
     steps_ += schedule.steps;
@@ -144,6 +155,9 @@ int main(int argc, char** argv) {
     std::cerr << heddle::explore::kUsage;
     return 2;
   }
+  const std::string gpus = arguments.gpus == 0 ? "" : "sim:" + std::to_string(arguments.gpus);
+  setenv("HEDDLE_GPUS", gpus.c_str(), /*overwrite=*/1);
+  static_cast<void>(heddle::num_gpus());  // which makes them, once for all schedules
   heddle::explore::Exploration(arguments).run();
   return 0;
 }

@@ -46,6 +46,7 @@ ExploredProgram operations_program(std::uint64_t seed) {
   shape.seed = seed;
   shape.variables = kVariables[support::mix(seed, 11) % kVariables.size()];
   shape.threads = static_cast<int>(1 + support::mix(seed, 12) % 3);
+  shape.gpus = num_gpus();
   shape.steps_per_thread = kSteps[support::mix(seed, 13) % kSteps.size()] / shape.threads + 1;
   EngineOptions options = explored_options(seed);
   support::vary(shape, options, support::mix(seed, 14));

@@ -26,8 +26,8 @@ ExploredProgram recordings_program(std::uint64_t seed);
 /// An operation holds a worker until something that does not depend on it has come to pass: what
 /// others are to do must not stay with who is held.
 ExploredProgram held_program(std::uint64_t seed);
-/// Many operations of a few variables in one lane, of which each knows what it must find, and which
-/// others ask about now and then.
+/// Many operations of a few variables in one lane, and in one of each GPU, of which each knows what
+/// it must find, and which others ask about now and then.
 ExploredProgram short_program(std::uint64_t seed);
 /// Small operations in several lanes, and then some that need each other, one for each worker.
 ExploredProgram lanes_program(std::uint64_t seed);

@@ -25,7 +25,7 @@ struct Scheduler::Thread {
   bool was_woken = false;
   const void* key = nullptr;
   Nanoseconds until = kForEver;
-  void* local = nullptr;
+  std::vector<void*> locals;  ///< by the place of exchanges_
 };
 
 Scheduler* Scheduler::s_current = nullptr;
@@ -66,7 +66,7 @@ std::size_t Scheduler::start(const std::string& name, std::function<void()> body
   thread.name = name;
   thread.priority = draw_priority();
   thread.state = Thread::State::kReady;
-  thread.local = nullptr;
+  thread.locals.assign(exchanges_.size(), nullptr);
   thread.body = std::move(body);
   thread.fiber.reset([this, &thread] {
     thread.body();
@@ -219,7 +219,9 @@ bool Scheduler::all_ended() const {
 void Scheduler::change(Thread& to) {
   ++switches_;
   Thread& from = *std::exchange(running_, &to);
-  if (exchange_local_ != nullptr) from.local = exchange_local_(to.local);
+  for (std::size_t i = 0; i != exchanges_.size(); ++i) {
+    from.locals[i] = exchanges_[i](to.locals[i]);
+  }
   Fiber::change(from.fiber, to.fiber);
 }
 

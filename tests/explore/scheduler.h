@@ -68,10 +68,10 @@ class Scheduler {
     look_ = std::move(look);
   }
 
-  /// Called at each switch with what is `local` to the thread that is left; returns the same of
-  /// the one that goes on (null when it starts) and keeps the former.
+  /// Something that is local to each thread (null when it starts): at each switch this gets what
+  /// the one had that goes on, and returns what the one has that is left.
   using ExchangeLocal = void* (*)(void* next);
-  void keep_local(ExchangeLocal exchange) { exchange_local_ = exchange; }
+  void keep_local(ExchangeLocal exchange) { exchanges_.push_back(exchange); }
 
   // For the threads.
   /// A place where another thread may go on.
@@ -122,7 +122,7 @@ class Scheduler {
   std::uint64_t look_at_ = 0;         ///< a step, or 0
   std::function<void()> look_;
   std::string stuck_;
-  ExchangeLocal exchange_local_ = nullptr;
+  std::vector<ExchangeLocal> exchanges_;
 };
 
 }  // namespace heddle::explore

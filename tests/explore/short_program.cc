@@ -78,7 +78,12 @@ class ShortProgram {
     };
     if (writes) ++pushed_writes_[written];
     ++pushed_;
-    engine_.push(body, reads_list, mutates_list);
+    engine_.push(body, reads_list, mutates_list, {.device = device()});
+  }
+  Device device() {
+    const int gpus = num_gpus();
+    const int chosen = gpus == 0 ? 0 : below(gpus + 1);
+    return chosen == 0 ? Device::cpu() : Device::gpu(chosen - 1);
   }
   void expect(std::size_t variable, std::uint64_t writes) {
     if (writes_[variable].load() != writes) out_of_turn_.fetch_add(1);

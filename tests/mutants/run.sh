@@ -45,12 +45,15 @@ within_time() {
 # first_schedule: draws schedules until something is wrong in one; prints of what program, or nothing.
 first_schedule() {
   build heddle_explore || return 2
-  local status=0
-  within_time tests/explore/heddle_explore --schedules $schedules || status=$?
-  ((status != 0)) || return 0
-  local program
-  program=$(sed -n 's/^again: .*\(--seed .*\) --depth.*/heddle_explore \1/p' "$scratch/log")
-  echo "${program:-heddle_explore exits with $status}"
+  local gpus status program
+  for gpus in 0 2; do
+    status=0
+    within_time tests/explore/heddle_explore --schedules $schedules --gpus $gpus || status=$?
+    ((status != 0)) || continue
+    program=$(sed -n 's/^again: .*\(--seed .*\) --depth.*/heddle_explore \1/p' "$scratch/log")
+    echo "${program:-heddle_explore exits with $status}${program:+ --gpus $gpus}"
+    return
+  done
 }
 
 # first_failure: runs the programs until one fails; prints what failed, or nothing.
