@@ -1,7 +1,5 @@
 #include <chrono>
 #include <cstddef>
-#include <exception>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -12,6 +10,7 @@
 #include "tests/conformance/target.h"
 #include "tests/support/engines.h"
 #include "tests/support/foreign_thread.h"
+#include "tests/support/made_error.h"
 
 // Operations that somebody else ends, that are cancelled, and engines that end with work on
 // devices.
@@ -21,6 +20,7 @@ namespace {
 
 using Catch::Matchers::Contains;
 using support::ForeignThread;
+using support::made_error;
 using support::parallel_engines;
 
 TEST_CASE("an asynchronous operation ends on every device when another thread says so") {
@@ -57,7 +57,7 @@ TEST_CASE("an asynchronous operation that fails poisons what follows on other de
     engine.push_async(
         [&foreign](RunContext&, Completion completion) {
           foreign.post([completion = std::move(completion)]() mutable {
-            completion.fail(std::make_exception_ptr(std::runtime_error("far away")));
+            completion.fail(made_error("far away"));
           });
         },
         {}, {x}, {.device = device(i)});

@@ -15,6 +15,7 @@
 #include "tests/support/engines.h"
 #include "tests/support/foreign_thread.h"
 #include "tests/support/gate.h"
+#include "tests/support/made_error.h"
 
 // push_async: the operation ends when its token says so.
 
@@ -24,6 +25,7 @@ namespace {
 using Catch::Matchers::Contains;
 using support::ForeignThread;
 using support::Gate;
+using support::made_error;
 
 static_assert(!std::is_copy_constructible_v<Completion>);
 static_assert(!std::is_copy_assignable_v<Completion>);
@@ -82,10 +84,7 @@ TEST_CASE("an asynchronous operation may end inside its callable") {
   engine.push_async([](RunContext&, Completion completion) { completion.done(); }, {}, {x});
   CHECK(error_of(engine, x).empty());
   engine.push_async(
-      [](RunContext&, Completion completion) {
-        completion.fail(std::make_exception_ptr(std::runtime_error("no luck")));
-      },
-      {}, {x});
+      [](RunContext&, Completion completion) { completion.fail(made_error("no luck")); }, {}, {x});
   CHECK_THAT(error_of(engine, x), Contains("no luck"));
 }
 
@@ -168,7 +167,7 @@ TEST_CASE("a token used twice is reported and otherwise ignored") {
   engine.push_async(
       [](RunContext&, Completion completion) {
         completion.done();
-        completion.fail(std::make_exception_ptr(std::runtime_error("too late")));
+        completion.fail(made_error("too late"));
       },
       {}, {x}, {.name = "eager"});
   CHECK(error_of(engine, x).empty());
@@ -183,7 +182,7 @@ TEST_CASE("done after fail does not heal") {
   const Var x = engine.new_variable();
   engine.push_async(
       [](RunContext&, Completion completion) {
-        completion.fail(std::make_exception_ptr(std::runtime_error("first")));
+        completion.fail(made_error("first"));
         completion.done();
       },
       {}, {x});
@@ -239,7 +238,7 @@ TEST_CASE("an exception after fail() is reported and leaves the error of fail()"
   const Var x = engine.new_variable();
   engine.push_async(
       [](RunContext&, Completion completion) {
-        completion.fail(std::make_exception_ptr(std::runtime_error("the cause")));
+        completion.fail(made_error("the cause"));
         throw std::runtime_error("an afterthought");
       },
       {}, {x});

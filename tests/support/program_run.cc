@@ -11,6 +11,7 @@
 #include "engine/base/thread.h"
 #include "tests/support/foreign_thread.h"
 #include "tests/support/gate.h"
+#include "tests/support/made_error.h"
 
 namespace heddle::support {
 namespace {
@@ -375,7 +376,7 @@ void Runner::complete(const RandomOperation& operation, std::uint64_t h, Complet
   if (fails(operation.ending)) {
     leave(operation);
     if (operation.ending == Ending::kFailElsewhere) {
-      completion.fail(std::make_exception_ptr(std::runtime_error("failed elsewhere")));
+      completion.fail(made_error("failed elsewhere"));
     }
     return;
   }
