@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -206,11 +207,12 @@ TEST_CASE("pushers that are held back get their places by turns") {
       threads.emplace_back([&] {
         ++here;
         while (pushed < kAll) {
-          // One operation runs at a time, and ends when its pusher is back and all are in a push:
-          // so nobody misses a turn for want of a CPU.
+          // One operation runs at a time, and ends when its pusher is back and all are in a push,
+          // and a moment later, when they stand in line: so nobody misses a turn for want of a CPU.
           engine.push(
               [&, before = share.load()] {
                 while (share == before || here < kPushers) std::this_thread::yield();
+                std::this_thread::sleep_for(std::chrono::microseconds(100));
               },
               {}, {});
           --here;
