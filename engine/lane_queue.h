@@ -98,6 +98,13 @@ class LaneQueue {
   WorkerPool* const pool_;
 };
 
+/// Tells the queue of an operation that has its place if it waits on the host.
+inline void announce_if_held_back(Operation& op) {
+  if (!op.is(Operation::kFollowsIssued) || !op.extras->waits_on_host) return;
+  // Nobody waits for a deletion.
+  if (op.kind() == Submission::Kind::kRun) op.queue->announce(op);
+}
+
 /// Gives the operations of `ready` that workers run to their queues, and leaves the others.
 inline void hand_on_to_workers(ReadyList& ready) {
   ReadyList rest;

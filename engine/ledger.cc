@@ -97,16 +97,8 @@ Tracker::Held Ledger::place(Operation& op, Submission& submission, const Route& 
   Intake::name(submission.mutates);
   Intake::name(submission.reads);
   const Tracker::Held held = tracker_.push(op, submission.reads, submission.mutates);
-  announce(op, held);
+  announce_if_held_back(op);
   return held;
-}
-
-/// It has its place.
-void Ledger::announce(Operation& op, Tracker::Held held) {
-  const bool follows_issued = op.is(Operation::kFollowsIssued);
-  if (held == Tracker::Held::kNot || !follows_issued || !op.extras->waits_on_host) return;
-  // Nobody waits for a deletion.
-  if (op.kind() == Submission::Kind::kRun) op.queue->announce(op);
 }
 
 std::uint64_t Ledger::push(Submission& submission, const Route& route, ReadyList& ready) {

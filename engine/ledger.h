@@ -188,7 +188,6 @@ class Ledger {
   /// Gives an unused operation its number and its place. `parent` is what pushes it.
   Tracker::Held place(Operation& op, Submission& submission, const Route& route,
                       const OperationScope* parent);
-  static void announce(Operation& op, Tracker::Held held);
   void collect_locked(ReadyList& ready);
   std::size_t take_in_locked(ReadyList& ready, std::size_t most = kAll);
   void take_in_all(ReadyList& ready);  ///< what has arrived before the call; may throw

@@ -43,7 +43,7 @@ std::size_t Ledger::take_in_locked(ReadyList& ready, std::size_t most) {
     std::construct_at(&op.task, std::move(arrival.task));
     if (arrivals.taken() >= intake_.first_uncounted()) generations_.add(op.generation);
     const Tracker::Held held = tracker_.push(op, arrival);
-    if (op.is(Operation::kOnStream)) announce(op, held);
+    announce_if_held_back(op);
     arrivals.pop();
     if (held == Tracker::Held::kNot) ready.push(op);
     // What it waits for may be posted; then it comes before the next ones.
