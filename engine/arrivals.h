@@ -11,6 +11,7 @@
 
 #include "engine/base/spin_lock.h"
 #include "engine/base/sync.h"
+#include "engine/many_variables.h"
 #include "engine/operation.h"
 
 namespace heddle::detail {
@@ -20,8 +21,11 @@ struct alignas(64) Arrival {
   Task task;
   Device device;
 
-  std::array<VarState*, Operation::kInlineAccesses> variables;  ///< the mutated ones first
-  LaneQueue* queue = nullptr;
+  union {
+    std::array<VarState*, Operation::kInlineAccesses> variables;  ///< the mutated ones first
+    ManyVariables* many = nullptr;  ///< owned, with the queue: so no Stretch goes on over it
+  };
+  LaneQueue* queue = nullptr;  ///< null if there are `many`; then the counts are 0
   int priority = 0;
   std::uint16_t flags = 0;  ///< of the operation
   std::uint8_t mutate_count = 0;
@@ -39,6 +43,12 @@ struct alignas(64) Arrival {
 static_assert(sizeof(Task) != 56 || offsetof(Arrival, variables) == 64,
               "what is looked at to find conflicts lies on one line");
 
+/// Destroys what it holds, as nobody will take it in.
+inline void discard(Arrival& arrival) {
+  arrival.task.reset();
+  if (arrival.queue == nullptr) delete arrival.many;
+}
+
 /// True if the one must wait until the other has ended.
 inline bool conflict(const Arrival& a, const Arrival& b) {
   const auto has = [](std::span<VarState* const> list, const VarState* var) {
@@ -55,7 +65,8 @@ inline bool conflict(const Arrival& a, const Arrival& b) {
 inline void begin_from(Operation& op, const Arrival& arrival) {
   op.sequence = arrival.sequence;
   op.generation = arrival.generation;
-  op.begin(arrival.priority, arrival.device, arrival.flags, arrival.queue);
+  LaneQueue* const queue = arrival.queue != nullptr ? arrival.queue : arrival.many->queue;
+  op.begin(arrival.priority, arrival.device, arrival.flags, queue);
 }
 
 /// The pushes that no one has taken note of yet, in the order of their numbers.
@@ -84,7 +95,7 @@ class BasicArrivals {
 
   BasicArrivals() = default;
   ~BasicArrivals() {
-    for (; size() != 0; pop()) front().task.reset();
+    for (; size() != 0; pop()) discard(front());
     // What is left has run, and may be of a library that is not loaded any more.
     for (const auto& chunk : chunks_) {
       for (Arrival& place : chunk->places) std::construct_at(&place.task);
@@ -157,7 +168,7 @@ class BasicArrivals {
   void add_chunk() {
     if (spare_ == nullptr) spare_ = returned_.exchange(nullptr, std::memory_order_acquire);
     if (spare_ == nullptr) {
-      chunks_.push_back(std::make_unique<Chunk>());
+      chunks_.push_back(std::make_unique_for_overwrite<Chunk>());
       spare_ = chunks_.back().get();
     }
     Chunk* const chunk = spare_;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <string_view>
@@ -13,8 +14,8 @@
 
 namespace heddle::detail {
 
-/// A push of what just runs on a worker, be it in the turn of a simulated stream, and names no more
-/// variables than lie in an Arrival. Refers to what its caller holds.
+/// A push of what just runs on a worker, be it in the turn of a simulated stream. Refers to what
+/// its caller holds.
 struct PlainPush {
   Task& task;  ///< moved from once it is left
   VarList reads;
@@ -58,9 +59,11 @@ class Intake {
     bool lacks_room = false;     ///< the caller must have a place first, and else calls push()
   };
   /// Ledger::push() for one that is made outside of operations, or nothing. Who has left one has
-  /// its pool look for arrivals. Throws std::invalid_argument, in the name of `call`, and
+  /// its pool look for arrivals. `many`, which is moved from then: of one that names more variables
+  /// than lie in an Arrival. Throws std::invalid_argument, in the name of `call`, and
   /// std::bad_alloc.
-  Left try_leave(const PlainPush& push, std::string_view call);
+  Left try_leave(const PlainPush& push, std::string_view call,
+                 std::unique_ptr<ManyVariables>* many = nullptr);
   /// False if there is none: see Arrivals::seems_empty().
   bool has_arrivals() const { return !arrivals_.seems_empty(); }
   /// The same, but may miss some.
@@ -117,7 +120,9 @@ inline bool Intake::keeps_order(int priority) {
   return !has_priorities_;
 }
 
-[[gnu::cold]] inline void Intake::check(const PlainPush& push, std::string_view call) const {
+/// Inline, so that the push of who calls need not lie in memory.
+[[gnu::always_inline]] inline void Intake::check(const PlainPush& push,
+                                                 std::string_view call) const {
   check_usable(push.mutates, engine_, call);
   check_usable(push.reads, engine_, call);
 }
@@ -133,7 +138,8 @@ inline bool Intake::keeps_order(int priority) {
 }
 
 [[gnu::always_inline]] inline Intake::Left Intake::try_leave(const PlainPush& push,
-                                                             std::string_view call) {
+                                                             std::string_view call,
+                                                             std::unique_ptr<ManyVariables>* many) {
   const std::lock_guard held(lock());
   if (is_block_open_ || limit_.stopped()) [[unlikely]] {
     return {};
@@ -146,17 +152,24 @@ inline bool Intake::keeps_order(int priority) {
     return {};
   }
   Arrival& arrival = arrivals_.next();
-  list(push.reads, list(push.mutates, arrival.variables.data(), call), call);
+  if (many == nullptr) {
+    list(push.reads, list(push.mutates, arrival.variables.data(), call), call);
+    arrival.queue = push.queue;
+    arrival.mutate_count = static_cast<std::uint8_t>(push.mutates.size());
+    arrival.read_count = static_cast<std::uint8_t>(push.reads.size());
+  } else {
+    check(push, call);
+    arrival.many = many->release();
+    arrival.queue = nullptr;
+    arrival.mutate_count = arrival.read_count = 0;
+  }
   name(push.mutates);
   name(push.reads);
   const std::uint64_t sequence = give_numbers(1);
   ::new (&arrival.task) Task(std::move(push.task));
   arrival.device = push.device;
-  arrival.queue = push.queue;
   arrival.priority = push.priority;
   arrival.flags = push.flags;
-  arrival.mutate_count = static_cast<std::uint8_t>(push.mutates.size());
-  arrival.read_count = static_cast<std::uint8_t>(push.reads.size());
   arrival.generation = generation_;
   arrival.sequence = sequence;
   if (!push.has_place) limit_.take();

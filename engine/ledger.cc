@@ -29,11 +29,7 @@ void Ledger::make_room(Operation& op, const Submission& submission) {
   const std::string_view name = submission.options->name;
   if (!name.empty()) op.extras->name.assign(name);
   const std::size_t accesses = submission.reads.size() + submission.mutates.size();
-  if (accesses > Operation::kInlineAccesses && accesses > op.extras->capacity) {
-    op.extras->accesses = std::make_unique<FarAccess[]>(accesses);
-    op.extras->capacity = accesses;
-    for (std::size_t i = 0; i < accesses; ++i) op.extras->accesses[i].owner = &op;
-  }
+  if (accesses > Operation::kInlineAccesses) op.extras->reserve(op, accesses);
 }
 
 void Ledger::fill(Operation& op, Submission& submission, const Route& route) {

@@ -16,6 +16,15 @@ namespace heddle::detail {
 
 /// What only some operations have.
 struct OperationExtras {
+  /// Makes room for so many accesses of `owner`, whose extras these are, if they do not lie in it.
+  /// Throws std::bad_alloc.
+  void reserve(Operation& owner, std::size_t count) {
+    if (count <= capacity) return;
+    accesses = std::make_unique<FarAccess[]>(count);
+    capacity = count;
+    for (std::size_t i = 0; i != count; ++i) accesses[i].owner = &owner;
+  }
+
   AsyncTask async_task;
   base::Atomic<int> parts{0};  ///< of an asynchronous operation: callable, completion
   std::exception_ptr failed;   ///< by the Completion

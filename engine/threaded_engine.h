@@ -122,7 +122,8 @@ class ThreadedEngine final : public EngineCore {
   /// submit(); if it `may_leave` the submission, and that just runs, it is left to workers.
   std::uint64_t submit(Submission& submission, bool may_leave);
   /// Intake::try_leave(), for the workers of `pool`.
-  Intake::Left try_leave(const PlainPush& push, std::string_view call, WorkerPool& pool);
+  Intake::Left try_leave(const PlainPush& push, std::string_view call, WorkerPool& pool,
+                         std::unique_ptr<ManyVariables>* many = nullptr);
   /// Throws EngineStopped, naming `call`, after shutdown().
   void wait_for_room(std::string_view call);
   /// The thread has begun to wait; null: for everything. Without memory that leaves no trace.

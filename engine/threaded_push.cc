@@ -15,8 +15,10 @@ namespace heddle::detail {
 namespace {
 
 /// Operations with one of these are never left.
-constexpr unsigned kUnusual =
-    Operation::kAsync | Operation::kNamed | Operation::kManyAccesses | Operation::kCancellable;
+constexpr unsigned kNeverLeft = Operation::kAsync | Operation::kNamed | Operation::kCancellable;
+
+/// Those with one of these are not pushed the shortest way.
+constexpr unsigned kUnusual = kNeverLeft | Operation::kManyAccesses;
 
 /// Those with one of these have OperationExtras.
 constexpr unsigned kWithExtras = kUnusual | Operation::kOnStream;
@@ -65,15 +67,15 @@ Route ThreadedEngine::route(const Submission& submission) {
   }
   route.flags = static_cast<std::uint16_t>(flags);
   route.has_extras = (flags & kWithExtras) != 0 || tracing();
-  route.may_leave = submission.kind == Submission::Kind::kRun && (flags & kUnusual) == 0 &&
+  route.may_leave = submission.kind == Submission::Kind::kRun && (flags & kNeverLeft) == 0 &&
                     route.queue != nullptr && route.queue->pool() != nullptr && !tracing();
   return route;
 }
 
-[[gnu::always_inline]] inline Intake::Left ThreadedEngine::try_leave(const PlainPush& push,
-                                                                     std::string_view call,
-                                                                     WorkerPool& pool) {
-  const Intake::Left left = ledger_.intake().try_leave(push, call);
+[[gnu::always_inline]] inline Intake::Left ThreadedEngine::try_leave(
+    const PlainPush& push, std::string_view call, WorkerPool& pool,
+    std::unique_ptr<ManyVariables>* many) {
+  const Intake::Left left = ledger_.intake().try_leave(push, call, many);
   if (left.sequence != 0) pool.expect_arrival();
   return left;
 }
@@ -121,18 +123,23 @@ std::uint64_t ThreadedEngine::submit(Submission& submission, bool may_leave) {
     const Route where = route(submission);
     const bool leaves = may_leave && !inside && where.may_leave;
     if (tracing()) submission.pushed_at = now_ns();
+    std::unique_ptr<ManyVariables> many;
+    if (leaves && (where.flags & Operation::kManyAccesses) != 0) {
+      many = std::make_unique<ManyVariables>(submission.mutates, submission.reads, where.queue);
+    }
     for (;;) {
       Intake::Left left;
       if (leaves) {
-        left = try_leave({.task = *submission.task,
-                          .reads = submission.reads,
-                          .mutates = submission.mutates,
-                          .device = submission.options->device,
-                          .queue = where.queue,
-                          .priority = submission.priority,
-                          .flags = where.flags,
-                          .has_place = submission.admission == Admission::kAdmitted},
-                         submission.call(), *where.queue->pool());
+        left =
+            try_leave({.task = *submission.task,
+                       .reads = submission.reads,
+                       .mutates = submission.mutates,
+                       .device = submission.options->device,
+                       .queue = where.queue,
+                       .priority = submission.priority,
+                       .flags = where.flags,
+                       .has_place = submission.admission == Admission::kAdmitted},
+                      submission.call(), *where.queue->pool(), many != nullptr ? &many : nullptr);
       }
       if (left.sequence != 0) return left.sequence;
       if (!left.lacks_room) {

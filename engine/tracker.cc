@@ -210,8 +210,10 @@ Tracker::Held Tracker::push(Operation& op, VarList reads, VarList mutates) {
 }
 
 Tracker::Held Tracker::push(Operation& op, const Arrival& arrival) {
-  return (op.flags & kSpecial) == 0 ? place<true>(op, arrival.reads(), arrival.mutates())
-                                    : place<false>(op, arrival.reads(), arrival.mutates());
+  if ((op.flags & kSpecial) == 0) return place<true>(op, arrival.reads(), arrival.mutates());
+  return arrival.queue != nullptr
+             ? place<false>(op, arrival.reads(), arrival.mutates())
+             : place<false>(op, arrival.many->reads(), arrival.many->mutates());
 }
 
 bool Tracker::has_pending(const Arrival& arrival) {

@@ -24,10 +24,12 @@ struct BlockAllocator {
   BlockAllocator() = default;
   template <class U>
   BlockAllocator(const BlockAllocator<U>& /*other*/) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTBEGIN(bugprone-sizeof-expression): T may be a pointer
   T* allocate(std::size_t count) { return static_cast<T*>(allocate_block(count * sizeof(T))); }
   void deallocate(T* block, std::size_t count) noexcept {
     deallocate_block(block, count * sizeof(T));
   }
+  // NOLINTEND(bugprone-sizeof-expression)
   template <class U>
   friend bool operator==(const BlockAllocator& /*a*/, const BlockAllocator<U>& /*b*/) {
     return true;

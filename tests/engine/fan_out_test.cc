@@ -1,6 +1,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -78,6 +79,32 @@ TEST_CASE("a worker loses nothing that comes back from GPUs while it takes in wh
   }
   engine.wait_for_all();
   CHECK(fan_out.sum() == fan_out.expected_sum());
+}
+
+TEST_CASE("an operation on a GPU waits for each of the many variables that it names") {
+  Engine engine;
+  std::vector<Var> vars;
+  for (int i = 0; i < 6; ++i) vars.push_back(engine.new_variable());
+  std::array<std::int64_t, 6> values{};
+  std::int64_t sum = 0;
+  std::int64_t expected = 0;
+  const int rounds = 1000 / support::kScale;
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const Device device = i % 2 == 0 ? Device::gpu(1) : Device::cpu();
+      engine.push([&values, i] { values.at(i) += static_cast<std::int64_t>(i); }, {}, {vars[i]},
+                  {.device = device});
+    }
+    const Var sum_var = vars[0];
+    engine.push(
+        [&] {
+          for (const std::int64_t value : values) sum += value;
+        },
+        vars, {sum_var}, {.device = Device::gpu(0)});
+    expected += 15 * (round + 1);
+  }
+  engine.wait_for_all();
+  CHECK(sum == expected);
 }
 
 }  // namespace
