@@ -75,6 +75,11 @@ struct Route {
   bool may_leave = false;   ///< workers may take it in, if it is pushed outside of operations
 };
 
+/// The call that waits, for messages.
+inline std::string_view wait_call(bool reads_too) {
+  return reads_too ? "Engine::wait_for_var_unused" : "Engine::wait_for_var";
+}
+
 /// What an engine kind implements. Engine checks its arguments and the process and forwards here;
 /// the contract of each member is that of its namesake in heddle/engine.h.
 ///

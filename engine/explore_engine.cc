@@ -186,7 +186,7 @@ void ExploreEngine::wait_for_var(VarState* var, bool reads_too) {
   FailurePtr poison;
   {
     Lock lock(mutex_);
-    check_usable(var, id(), "Engine::wait_for_var");
+    check_usable(var, id(), wait_call(reads_too));
     trace_wait(var, reads_too);
     if (schedule_.is_settled(var, reads_too, last_sequence())) {
       poison = var->poison;
@@ -195,7 +195,7 @@ void ExploreEngine::wait_for_var(VarState* var, bool reads_too) {
       waiters_.push_back(&waiter);
       drive(lock, [&] { return waiter.is_over || abandoned_; });
       std::erase(waiters_, &waiter);
-      if (!waiter.is_over) throw_abandoned("Engine::wait_for_var");
+      if (!waiter.is_over) throw_abandoned(wait_call(reads_too));
       poison = std::move(waiter.poison);
     }
   }

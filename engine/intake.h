@@ -77,8 +77,9 @@ class Intake {
     return last_sequence_ - count + 1;
   }
   std::uint64_t last_sequence() const { return last_sequence_; }
-  /// Something of this priority is pushed, and is no deletion. True if it may be an arrival.
-  bool keeps_order(int priority);
+  /// Something of this priority is pushed, and is no deletion; `has_place` among the pending ones.
+  /// True if it may be an arrival.
+  bool keeps_order(int priority, bool has_place);
   /// A push names these, before it has its place.
   static void name(VarList variables) {
     for (std::size_t i = 0; i < variables.size(); ++i) ++variables[i]->named;
@@ -113,9 +114,9 @@ class Intake {
   PendingLimit limit_;
 };
 
-inline bool Intake::keeps_order(int priority) {
+inline bool Intake::keeps_order(int priority, bool has_place) {
   if (!has_priorities_ && priority == priority_) return true;
-  has_priorities_ = limit_.pending() != 0;
+  has_priorities_ = limit_.pending() > (has_place ? 1U : 0U);
   priority_ = priority;
   return !has_priorities_;
 }
@@ -148,7 +149,7 @@ inline bool Intake::keeps_order(int priority) {
     check(push, call);
     return {.lacks_room = true};
   }
-  if (!keeps_order(push.priority)) [[unlikely]] {
+  if (!keeps_order(push.priority, push.has_place)) [[unlikely]] {
     return {};
   }
   Arrival& arrival = arrivals_.next();

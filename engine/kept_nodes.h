@@ -29,9 +29,8 @@ class KeptNodes {
   /// True if the calling thread has one for `pool`, and that has taken `node`.
   static bool take(const WorkerPool& pool, ReadyNode& node) {
     KeptNodes* const kept = t_current;
-    if (kept == nullptr || &kept->pool_ != &pool) return false;
+    if (kept == nullptr || &kept->pool_ != &pool || kept->count_ == kMost) return false;
     kept->nodes_.at(kept->count_++) = &node;
-    if (kept->count_ == kept->nodes_.size()) t_current = nullptr;
     return true;
   }
   /// The calling thread is going to run something: if it has one, that takes no more, and what it

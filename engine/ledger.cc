@@ -114,8 +114,11 @@ std::uint64_t Ledger::push(Submission& submission, const Route& route, ReadyList
   if (route.has_extras) make_room(op, submission);
   operations_.take();
   operations_.fetch_ahead();
-  if (submission.kind != Submission::Kind::kDelete) intake_.keeps_order(submission.priority);
-  if (submission.admission != Admission::kAdmitted) limit().take();
+  const bool is_admitted = submission.admission == Admission::kAdmitted;
+  if (submission.kind != Submission::Kind::kDelete) {
+    intake_.keeps_order(submission.priority, is_admitted);
+  }
+  if (!is_admitted) limit().take();
   switch (place(op, submission, route, parent)) {
     case Tracker::Held::kNot:
       ready.push(op);
@@ -253,7 +256,7 @@ FailurePtr Ledger::inherited(const Operation& op) {
 bool Ledger::begin_wait(VarState* var, bool reads_too, Waiter& waiter, ReadyList& ready) {
   take_in_all(ready);
   const Turn turn(*this);
-  check_usable(var, engine_.id(), "Engine::wait_for_var");
+  check_usable(var, engine_.id(), wait_call(reads_too));
   collect_locked(ready);
   if (!tracker_.begin_wait(*var, reads_too, waiter)) {
     waiter.poison = var->poison;

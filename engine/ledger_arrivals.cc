@@ -70,7 +70,8 @@ std::size_t Ledger::take_in(ReadyList& ready, std::size_t most, Mailbox* own, bo
   if (own != nullptr) own->take_own([&](Operation& op) { end_posted(op, ready); });
   collect_locked(ready);
   const std::size_t taken = take_in_locked(ready, most);
-  // With the lock, as else a worker might take in and run what was pushed later before that.
+  // With the lock, as else a worker might take in and run what was pushed later before that. What
+  // is for a stream the caller dispatches: there something pushed later may come first.
   if (hands_on && taken != 0) hand_on_to_workers(ready);
   return taken;
 }

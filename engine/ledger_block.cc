@@ -61,11 +61,12 @@ bool Ledger::open(Block& block, const OperationScope* parent, ReadyList& ready) 
   }
   if (block.graph != nullptr) graph_runs_.reserve(graph_runs_.size() + 1);
   reserve_operations(block);
-  intake_.keeps_order(block.run.arguments(0).priority);
-  limit().take(count - (block.admission == Submission::Admission::kAdmitted ? 1 : 0));
+  const bool is_admitted = block.admission == Submission::Admission::kAdmitted;
+  intake_.keeps_order(block.run.arguments(0).priority, is_admitted);
+  limit().take(count - (is_admitted ? 1 : 0));
   // Of the first it is asked before there is anything pending, of the others after that.
   for (std::size_t i = 1; block.graph == nullptr && i < count; ++i) {
-    intake_.keeps_order(block.run.arguments(i).priority);
+    intake_.keeps_order(block.run.arguments(i).priority, /*has_place=*/false);
   }
   block.first = intake_.last_sequence() + 1;
   if (block.graph != nullptr) {

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "engine/kept_nodes.h"
 #include "engine/ledger.h"
 
 namespace heddle::detail {
@@ -25,6 +26,7 @@ class Ledger::Turn {
     while (ledger_.tracker_.has_dropped() && !ledger_.intake_.is_block_open()) {
       FailurePtr dropped = ledger_.tracker_.take_dropped();
       ledger_.lock_.unlock();
+      KeptNodes::give_back();
       dropped.reset();
       ledger_.lock_.lock();
     }

@@ -15,17 +15,18 @@ namespace heddle::detail {
 /// Thread safety: every member may be called from any thread.
 class MeasuredGrain {
  public:
-  /// They are so small that to hand one to another core takes as long. A single one may have taken
-  /// long: the system may have interrupted it.
+  /// They take less than 0.3 us: to hand one to another core takes as long. A single one may have
+  /// taken longer: the system may have interrupted it.
   bool is_tiny() const { return doubts() <= kDoubtsOfOne; }
   /// The next one should be measured, too.
   bool is_in_doubt() const {
     const std::uint32_t doubts = this->doubts();
     return doubts != 0 && doubts <= kDoubtsOfOne;
   }
-  /// Two workers would cost more than they gain, and they come one after the other.
+  /// They take some 0.1 us, so that two workers would cost more than they gain, and come one after
+  /// the other.
   bool are_fine() const { return are_fine_.load(std::memory_order_relaxed); }
-  /// To find out what waits for what takes as long as they do, and they come one after the other.
+  /// They take less than 16 us, so that a Stretch is worth it, and come one after the other.
   bool are_short() const { return are_short_.load(std::memory_order_relaxed); }
 
   /// One that has begun then has ended. Returns is_tiny().

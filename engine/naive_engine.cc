@@ -175,7 +175,7 @@ void NaiveEngine::wait_for_var(VarState* var, bool reads_too) {
   FailurePtr poison;
   {
     const std::unique_lock turn = take_turn();
-    check_usable(var, id(), "Engine::wait_for_var");
+    check_usable(var, id(), wait_call(reads_too));
     trace_wait(var, reads_too);
     poison = var->poison;
   }

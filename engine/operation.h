@@ -34,7 +34,7 @@ constexpr std::size_t kOperationBytes = sizeof(base::Atomic<bool>) == sizeof(boo
 /// thread that runs the operation owns the rest, but for what is atomic.
 ///
 /// Four lines, of which the first two are all that a worker needs of an operation that just runs
-/// and succeeds, so only these move between caches: the rest stays with the threads that push. The
+/// and succeeds, so only these move between caches: the rest stays with who takes in and ends. The
 /// first is also all that is touched of an operation when one that it waited for ends.
 struct alignas(kOperationBytes) Operation : ReadyNode {
   static constexpr std::size_t kInlineAccesses = 4;

@@ -89,12 +89,11 @@ Waiter::State ThreadedEngine::block(Waiter& waiter, VarState* var) {
   });
 }
 
-void ThreadedEngine::wait(Waiter& waiter, VarState* var) {
+void ThreadedEngine::wait(Waiter& waiter, VarState* var, std::string_view call) {
   if (var == nullptr) router_.hurry();
   const Waiter::State state = block(waiter, var);
   ledger_.end_wait(var != nullptr);
-  if (state != Waiter::State::kStopped) return;
-  throw_abandoned(var != nullptr ? "Engine::wait_for_var" : "Engine::wait_for_all");
+  if (state == Waiter::State::kStopped) throw_abandoned(call);
 }
 
 void ThreadedEngine::trace_wait(VarState* var, bool reads_too) noexcept try {
@@ -109,7 +108,7 @@ void ThreadedEngine::wait_for_var(VarState* var, bool reads_too) {
     return ledger_.begin_wait(var, reads_too, waiter, ready.list);
   }();
   if (tracing()) trace_wait(var, reads_too);
-  if (waits) wait(waiter, var);
+  if (waits) wait(waiter, var, wait_call(reads_too));
   if (waiter.poison == nullptr) return;
   errors_.mark_reported(*waiter.poison);
   raise(*waiter.poison);
@@ -122,7 +121,7 @@ void ThreadedEngine::wait_for_all() {
     return ledger_.begin_wait_for_all(waiter, ready.list);
   }();
   if (tracing()) trace_wait(nullptr, /*reads_too=*/true);
-  if (waits) wait(waiter, nullptr);
+  if (waits) wait(waiter, nullptr, "Engine::wait_for_all");
   errors_.raise_all();
   if (is_on(kHasCancelled)) throw_cancelled();
 }

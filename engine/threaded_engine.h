@@ -129,7 +129,7 @@ class ThreadedEngine final : public EngineCore {
   /// The thread has begun to wait; null: for everything. Without memory that leaves no trace.
   void trace_wait(VarState* var, bool reads_too) noexcept;
   /// Until the waiter, which waits for `var`, or null: everything, is woken.
-  void wait(Waiter& waiter, VarState* var);
+  void wait(Waiter& waiter, VarState* var, std::string_view call);
   /// Runs operations that it waits for as long as it can.
   void help(Guest& guest, const Waiter& waiter, VarState* var);
   Waiter::State block(Waiter& waiter, VarState* var);

@@ -19,8 +19,8 @@ struct Waiter;
 /// What a Var refers to.
 ///
 /// Thread safety: `handles` and `left` are atomic; what the first line says of pushes is guarded by
-/// the lock of the engine's arrivals (see Ledger), and `deleted` by that and the ledger's; the
-/// rest, but for what is const, by the ledger's.
+/// the lock of the engine's Intake, and `deleted` by that and the ledger's; the rest, but for what
+/// is const, by the ledger's.
 ///
 /// Three lines: who pushes needs the first, who takes note of pushes and ends the second, and
 /// hardly anybody the third.

@@ -71,7 +71,7 @@ struct alignas(64) Worker {
   std::uint64_t kept = 0;         ///< operations run ahead of the batch
   bool is_fed = false;            ///< it found work at its last look, but little
   std::uint32_t waits = 0;        ///< Ledger::waits() at its last look
-  std::uint32_t ran = 0;          ///< operations, since a nap
+  std::uint32_t ran = 0;          ///< operations, and work of streams
   bool measures_next = false;     ///< not only one of kMeasureEvery
   std::int64_t measured_at = 0;
   base::Atomic<int> cpu{-1};  ///< that it is on, as of when it found work; -1 while it has none

@@ -209,8 +209,8 @@ ReadyNode* WorkerPool::take(Worker& me) {
   me.is_fed = !has_waited && queue_.size() < kEnough && !queue_.empty() &&
               engine_.ledger().intake().seem_fewer(kEnough);
   const ReadyPlace first = queue_.take();
-  // Few, so that something is left for each of the others also if these take long. With one worker
-  // none that came before its turn: the next such one might have to go first again.
+  // Few, so that something is left for each of the others also if these take long, or all where the
+  // others nap. With one worker none that came before its turn: the next might have to go first.
   const bool are_many = are_small_beside_streams();
   const std::size_t share =
       std::min(kFewAlong, are_many ? queue_.size() : queue_.size() / (2 * workers_.size()));

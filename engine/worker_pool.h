@@ -52,8 +52,8 @@ class ThreadedEngine;
 ///  - There are as many seats as workers. Who runs something has one: a worker that is not idle, or
 ///    a guest. A worker that finds none goes to sleep, and nobody wakes one then; a guest that
 ///    gives its seat back wakes one if there is work.
-///  - A node is in the inbox, in the queue, in one batch, or running. Out of a batch takes it its
-///    worker or, when that is busy, another one that found nothing else.
+///  - A node is in the inbox, in the queue, in one batch, in KeptNodes, or running. Out of a batch
+///    takes it its worker or, when that is busy, another one that found nothing else.
 ///  - While every worker is busy, ends that others wait for are taken note of some at a time, if no
 ///    thread waits, no other queue could run what becomes ready, and several workers make the order
 ///    of equals free. Who defers one says so in deferred_ before it looks whether a worker is idle;

@@ -54,8 +54,8 @@ bool WorkerPool::end_measuring(Worker& me, std::int64_t begin) {
   return are_fine;
 }
 
-/// True if operations are tiny, and some wait for those of streams: to find out what is ready is
-/// more work than to run it.
+/// True if operations are tiny, and other queues may have some that they wait for, as those of
+/// streams do: to find out what is ready is more work than to run it.
 bool WorkerPool::are_small_beside_streams() const {
   if (!grain_.is_tiny() || !grain_.are_short()) return false;
   return !may_stand_in() && !engine_.is_only_queue();

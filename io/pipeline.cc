@@ -57,13 +57,14 @@ std::int64_t to_ns(Clock::duration duration) {
 /// one, and next(), which takes a batch out and pushes another, is what returns a free slot.
 ///
 /// Thread safety: consumer_mutex_ lets one next() run at a time and is held while that waits.
-/// mutex_ guards the position and is not held while waiting for a batch, so that reset() and
-/// restore() need not wait for a transform.
+/// mutex_ guards the position and is not held while waiting for a batch, or for the engine to take
+/// a push, so that reset() and restore() need not wait for a transform.
 ///
 /// Invariants, under mutex_:
 /// - ahead_[k] is the k-th batch from position_ on; ahead_end_ is the cursor behind the last.
 /// - ahead_.size() <= prefetch.
 /// - An assembly leaves ahead_ delivered or cancelled.
+/// - Only who holds consumer_mutex_ adds to ahead_, or the constructor.
 class Pipeline::Impl {
  public:
   Impl(Source source, const PipelineOptions& options)
@@ -71,7 +72,6 @@ class Pipeline::Impl {
         options_(options),
         schedule_(source_.size(), options.batch_size, options.shard, options.last_batch),
         assembler_(std::make_shared<Assembler>(source_.reader(), options)) {
-    const std::lock_guard lock(mutex_);
     refill();
   }
 
@@ -89,11 +89,17 @@ class Pipeline::Impl {
   std::optional<Batch> next() {
     const std::lock_guard consumer(consumer_mutex_);
     wait_for_earlier_use();
-    while (const std::shared_ptr<Assembly> first = begin_next()) {
+    while (begin_next()) {
+      refill();
+      const std::shared_ptr<Assembly> first = first_ahead();
+      if (first == nullptr) continue;  // reset() or restore() has come between
       const Clock::time_point start = Clock::now();
       Engine::get().wait_for_var(first->host_data.var());
       consumer_wait_ns_ += to_ns(Clock::now() - start);
-      if (std::optional<Batch> batch = take(first)) return batch;
+      std::optional<Batch> batch = take(first);
+      if (!batch) continue;
+      refill();
+      return batch;
     }
     return std::nullopt;
   }
@@ -150,17 +156,18 @@ class Pipeline::Impl {
     Engine::get().wait_for_var_unused(oldest.var());
   }
 
-  /// The assembly of the next batch, or null, with the epoch ended, if it has no more.
-  std::shared_ptr<Assembly> begin_next() {
+  /// False, with the epoch ended, if it has no more batches.
+  bool begin_next() {
     const std::lock_guard lock(mutex_);
-    if (position_.index == schedule_.batches(position_)) {
-      position_ = schedule_.next_epoch(position_);
-      begun_ = false;
-      return nullptr;
-    }
-    begun_ = true;
-    refill();
-    return ahead_.front();
+    begun_ = position_.index != schedule_.batches(position_);
+    if (!begun_) position_ = schedule_.next_epoch(position_);
+    return begun_;
+  }
+
+  /// The assembly of the next batch; null if none is under way.
+  std::shared_ptr<Assembly> first_ahead() const {
+    const std::lock_guard lock(mutex_);
+    return ahead_.empty() ? nullptr : ahead_.front();
   }
 
   /// Delivers `first`, or throws its error; nullopt if it has been dropped meanwhile.
@@ -171,7 +178,6 @@ class Pipeline::Impl {
     meter_idle_producers();
     ahead_.pop_front();
     ++position_.index;
-    refill();
     ++batches_;
     records_ += first->host_data.shape().dim(0) - first->batch.pad;
     in_use_.push_back(first->batch.data);
@@ -189,15 +195,33 @@ class Pipeline::Impl {
     producer_wait_ns_ += to_ns(Clock::now().time_since_epoch()) - last;
   }
 
+  /// Assembles up to `prefetch` batches ahead. Blocks while the engine takes no push, without
+  /// mutex_.
   void refill() {
-    if (schedule_.empty()) return;
-    while (ahead_.size() < static_cast<std::size_t>(options_.prefetch)) {
-      while (ahead_end_.index == schedule_.batches(ahead_end_)) {
-        ahead_end_ = schedule_.next_epoch(ahead_end_);
-      }
-      ahead_.push_back(assembler_->push(ahead_end_, schedule_.plan(ahead_end_)));
-      ++ahead_end_.index;
+    while (const std::optional<Cursor> cursor = next_ahead()) {
+      add_ahead(assembler_->push(*cursor, schedule_.plan(*cursor)));
     }
+  }
+
+  /// Of the next batch to assemble; nothing if enough are ahead.
+  std::optional<Cursor> next_ahead() {
+    const std::lock_guard lock(mutex_);
+    if (schedule_.empty() || ahead_.size() >= static_cast<std::size_t>(options_.prefetch))
+      return {};
+    while (ahead_end_.index == schedule_.batches(ahead_end_)) {
+      ahead_end_ = schedule_.next_epoch(ahead_end_);
+    }
+    return ahead_end_;
+  }
+
+  void add_ahead(const std::shared_ptr<Assembly>& assembly) {
+    const std::lock_guard lock(mutex_);
+    if (assembly->cursor != ahead_end_) {  // reset() or restore() has come between
+      assembly->cancelled.store(true);
+      return;
+    }
+    ahead_.push_back(assembly);
+    ++ahead_end_.index;
   }
 
   void drop_ahead() {

@@ -74,7 +74,6 @@ class LocalStore final : public KVStore {
   // Checks; they throw std::invalid_argument and change nothing.
   void check_new(std::string_view call, Items values) const;
   void check_kind(std::string_view call, const Key& key, bool strings) const;
-  void check_updatable(std::string_view call, const Key& key, const Value& value) const;
   std::vector<Group> find(std::string_view call, Items items);
   std::vector<Group> find_for_push(std::string_view call, Items items);
 

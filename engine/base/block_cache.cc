@@ -15,10 +15,14 @@ constexpr std::size_t kStep = 64;
 constexpr std::size_t kClasses = 10;
 
 #if defined(__SANITIZE_THREAD__)
-constexpr bool kDirect = true;
+constexpr bool kThreadSanitizer = true;
+#elif defined(__has_feature)
+constexpr bool kThreadSanitizer = __has_feature(thread_sanitizer);
 #else
-constexpr bool kDirect = kAddressSanitizer;
+constexpr bool kThreadSanitizer = false;
 #endif
+
+constexpr bool kDirect = kThreadSanitizer || kAddressSanitizer;
 
 /// So many blocks as change hands between threads at a time.
 struct Magazine {

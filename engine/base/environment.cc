@@ -77,7 +77,8 @@ bool store_kvstore_algorithm(std::string_view text, Environment& into) {
 constexpr std::array<Variable, 13> kVariables = {{
     {"HEDDLE_ENGINE", "threaded, pooled, naive or explore",
      "Kind of the default engine. threaded (default): workers or a stream per device and lane. "
-     "pooled: one pool of workers for all CPU work. naive: each operation runs inside push. "
+     "pooled: one pool of workers for all CPU work that does not block. naive: each operation runs "
+     "inside push. "
      "explore: waits run the operations, in an order that HEDDLE_SEED chooses.",
      store_kind},
     {"HEDDLE_CPU_WORKERS", "an integer from 0 to 1024",

@@ -96,7 +96,7 @@ class SimStream final : public Stream {
 
   // Of the thread that runs current_: one at a time, handed on through the mutex.
   Piece current_;
-  Clock::time_point end_;  // of the last piece, in model time
+  Clock::time_point end_;  // of the last piece that is timed, in model time
 
   base::Thread thread_;  // of issue() and the destructor
 };

@@ -1,14 +1,16 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace heddle {
 
 enum class DeviceKind : std::uint8_t { kCpu, kGpu, kCpuPinned };
 
-/// Names a device. A value: cheap to copy, ordered, hashable by its two fields.
+/// Names a device. A value: cheap to copy, ordered, and with a std::hash.
 ///
 /// gpu(i) is the i-th *logical* GPU: a real one, a share of a real one, or a simulated one, as
 /// HEDDLE_GPUS or RuntimeOptions::gpus says. All cpu(k) share one set of workers.
@@ -23,7 +25,8 @@ class Device {
   /// Throws std::invalid_argument, naming HEDDLE_GPUS, unless 0 <= id < num_gpus().
   static Device gpu(int id);
 
-  /// Page-locked host memory; the same workers as cpu(id), and mixes with it in arithmetic.
+  /// Host memory, page-locked if there is a real GPU; the same workers as cpu(id), and mixes with
+  /// it in arithmetic.
   static Device cpu_pinned(int id = 0);
 
   DeviceKind kind() const { return kind_; }
@@ -54,3 +57,11 @@ Device current_device();
 void set_current_device(Device device);
 
 }  // namespace heddle
+
+template <>
+struct std::hash<heddle::Device> {
+  std::size_t operator()(const heddle::Device& device) const noexcept {
+    return std::size_t{3} * static_cast<std::size_t>(device.id()) +
+           static_cast<std::size_t>(device.kind());
+  }
+};

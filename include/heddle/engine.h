@@ -65,9 +65,11 @@ class Engine {
   /// destroyed; work in flight at exit gets up to 2 s to end.
   static Engine& get();
 
+  /// An option out of its range is std::invalid_argument.
   explicit Engine(const EngineOptions& options = {});
-  /// Waits for every pushed operation, so what these use must be declared before the engine. Errors
-  /// that no wait has told are dropped.
+  /// Waits for every pushed operation, so what these use must be declared before the engine; after
+  /// a shutdown() that had to abandon some it does not, and what those use must outlive them.
+  /// Errors that no wait has told are dropped.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -75,9 +77,9 @@ class Engine {
   Var new_variable(std::string_view name = {});
 
   /// The variable's last operation: `last` runs once all of its operations have ended, also if it
-  /// is poisoned or cancelled, where `options` say. If these say `brief`, any thread may run it
-  /// inside of a call of the engine, this call included: hold no lock that it takes. Never blocks.
-  /// The handle is stale when the call returns.
+  /// is poisoned or cancelled, where `options` say, of which priority and group do not count. If
+  /// these say `brief`, any thread may run it inside of a call of the engine, this call included:
+  /// hold no lock that it takes. Never blocks. The handle is stale when the call returns.
   void delete_variable(Var var, UniqueFunction<void()> last = {}, const PushOptions& options = {});
 
   /// Queues `fn`, callable as fn(RunContext&) or fn(), and returns its sequence number. Blocks

@@ -45,7 +45,7 @@ class AggregateError : public Error {
 
   /// In sequence order, each failed operation once.
   const std::vector<OpError>& errors() const { return *errors_; }
-  /// Failures beyond the ones kept.
+  /// Failures beyond the 1,024 that are kept.
   std::size_t omitted() const { return omitted_; }
 
  private:
@@ -98,7 +98,8 @@ class DeviceError : public Error {
   using Error::Error;
 };
 
-/// The text of any exception: what() of a std::exception, else "unknown exception".
+/// The text of any exception: what() of a std::exception, else "unknown exception"; of none
+/// "unknown error".
 std::string describe(const std::exception_ptr& error);
 
 }  // namespace heddle

@@ -66,9 +66,13 @@ enum class LastBatch : std::uint8_t {
   kRollOver,  ///< they open the next epoch
 };
 
-/// What becomes of a damaged record. The records of idx and in_memory cannot be damaged: their
-/// sources check everything when they are opened.
-enum class OnCorrupt : std::uint8_t { kThrow, kSkip, kSubstitute };
+/// What becomes of a damaged record. Without effect in this build: the records of idx and in_memory
+/// cannot be damaged, as their sources check everything when they are opened.
+enum class OnCorrupt : std::uint8_t {
+  kThrow,       ///< next() throws, after the batches before it
+  kSkip,        ///< it is left out
+  kSubstitute,  ///< another record of the shard takes its place
+};
 
 struct PipelineOptions {
   int batch_size = 1;
@@ -134,7 +138,8 @@ struct Meters {
 /// alone, so whatever a transform refers to must outlive it (the destructor grants it 20 ms).
 class Pipeline {
  public:
-  /// Starts to prefetch. std::invalid_argument: no source, batch_size, decode_threads or prefetch
+  /// Starts to prefetch; blocks while the engine's max_pending operations are pending, as next()
+  /// may. std::invalid_argument: no source, batch_size, decode_threads or prefetch
   /// below 1, a shard outside its count, an empty transform, max_corrupt below 0.
   Pipeline(Source source, PipelineOptions options);
   /// `other` may then be assigned to or destroyed only.

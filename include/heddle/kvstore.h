@@ -173,13 +173,17 @@ class KVStore {
   /// From the next push on. An updater replaces an optimizer and the other way round; an empty
   /// updater removes both. State of an optimizer (momentum, …) starts from zero.
   virtual void set_updater(Updater updater) = 0;
-  /// Values are then of float32 or float64.
+  /// Values are then of float32 or float64. A parameter that is not finite, an epsilon below 0, or
+  /// a beta outside [0, 1): std::invalid_argument.
   virtual void set_optimizer(const Optimizer& optimizer) = 0;
-  /// Throws Error, naming the type, for one that this build does not have.
+  /// "none". "2bit" and "1bit" throw Error: this build does not have them. Any other type is
+  /// std::invalid_argument.
   virtual void set_gradient_compression(const CompressionOptions& options) = 0;
 
   /// The name given to create().
   virtual std::string type() const = 0;
+  /// Which of the num_workers() this process is, from 0 on; 0 of 1 in a store that is not
+  /// distributed.
   virtual int rank() const = 0;
   virtual int num_workers() const = 0;
   /// Blocks until every worker has called it: with one worker, not at all. Does not wait for

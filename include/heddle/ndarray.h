@@ -96,7 +96,8 @@ class NDArray {
   /// One dimension may be -1: whatever makes the sizes equal.
   NDArray reshape(Shape shape) const;
   NDArray reshape(std::initializer_list<detail::Dim> dims) const;
-  /// Rows begin <= i < end of the first axis; negative ones count from the end.
+  /// Rows begin <= i < end of the first axis; negative ones count from the end, which is
+  /// shape()[0]. Other than 0 <= begin <= end <= shape()[0] is std::invalid_argument.
   NDArray slice(std::int64_t begin, std::int64_t end) const;
   /// Row `index` of the first axis, without that axis.
   NDArray at(std::int64_t index) const;
@@ -145,6 +146,8 @@ class NDArray {
   }
 
   NDArray operator-() const;
+  // In place, with the rules of ops.h; but the result has this shape, to which only `rhs` is
+  // broadcast, and must be of a type that this one can hold.
   NDArray& operator+=(const NDArray& rhs);
   NDArray& operator-=(const NDArray& rhs);
   NDArray& operator*=(const NDArray& rhs);

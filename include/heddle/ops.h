@@ -73,8 +73,8 @@ NDArray min(const NDArray& x, std::optional<int> axis = {}, bool keepdims = fals
 /// an axis: the position in row-major order.
 NDArray argmax(const NDArray& x, std::optional<int> axis = {}, bool keepdims = false);
 
-/// Matrix product of float32 or float64 arrays of two dimensions, each transposed first if asked
-/// for. A vector as the second operand, or as both, is a column that leaves no axis behind.
+/// Matrix product of float32 or float64 arrays: (m, k) and (k, n) make (m, n), (m, k) and (k) make
+/// (m), (k) and (k) the scalar product. A matrix is transposed first if asked for.
 NDArray dot(const NDArray& a, const NDArray& b, bool transpose_a = false, bool transpose_b = false);
 
 /// Axis i of the result is axis axes[i] of `x`; without `axes`, their order is reversed. A copy.

@@ -17,7 +17,7 @@ enum class EngineKind : std::uint8_t {
   /// One worker pool or stream per (device, lane). An operation may run on any thread of the CPU's
   /// pools, which stand in for each other.
   kThreaded,
-  kPooled,   ///< one worker pool for all CPU work; kBlocking and streams apart
+  kPooled,   ///< one worker pool for all CPU work but kBlocking; streams as before
   kNaive,    ///< runs each operation inside push: the oracle
   kExplore,  ///< waits run the operations, in one legal order per seed: hunts order bugs
 };
@@ -27,17 +27,18 @@ enum class EngineKind : std::uint8_t {
 struct EngineOptions {
   /// HEDDLE_ENGINE
   EngineKind kind = EngineKind::kThreaded;
-  /// HEDDLE_CPU_WORKERS. Threads of the CPU's compute lane; 0: one per CPU that the process may
-  /// use (affinity and cgroup quota). A parallel region of OpenMP inside an operation gets as many
-  /// threads as CPUs are there for each of them, at least 1.
+  /// HEDDLE_CPU_WORKERS. Threads of the CPU's compute lane, 1024 at most; 0: one per CPU that the
+  /// process may use (affinity and cgroup quota), on kExplore at least 2. A parallel region of
+  /// OpenMP inside an operation gets as many threads as CPUs are there for each of them, at
+  /// least 1.
   int cpu_workers = 0;
-  /// HEDDLE_MAX_PENDING. Operations pushed and not ended, beyond which push blocks.
+  /// HEDDLE_MAX_PENDING. Operations pushed and not ended, beyond which push blocks: 1 to 2^32.
   std::size_t max_pending = 65536;
   /// HEDDLE_WATCHDOG_MS. When nothing has ended for so long although something is pending,
   /// kThreaded and kPooled say on standard error, once, what runs where and who waits for whom, and
-  /// kNaive for which Completion its push waits; 0: never.
+  /// kNaive for which Completion its push waits; 0: never. A year at most.
   std::chrono::milliseconds watchdog{60000};
-  /// HEDDLE_SEED. Of kExplore: chooses the order.
+  /// HEDDLE_SEED. Of kExplore: chooses the order. Of simulated GPUs: their jitter.
   std::uint64_t seed = 0;
   /// HEDDLE_ACCESS_CHECK. For debugging: an operation of the default engine that touches the data
   /// of an array whose variable it does not name, or writes one that it names for reading only,
@@ -45,11 +46,11 @@ struct EngineOptions {
   bool access_check = false;
   /// HEDDLE_TRACE. Keep one OpRecord per operation (see trace.h).
   bool trace = false;
-  /// Operations that a copy or comm stream holds issued and not done; the rest wait on the host,
-  /// in priority order.
+  /// Operations that a copy or comm stream holds issued and not done, 1 to 65536; the rest wait on
+  /// the host, in priority order.
   int copy_window = 2;
   /// The same for a compute stream, where a CUDA graph of several recorded operations counts as
-  /// one.
+  /// one. A simulated GPU holds fewer if they would take it more than some 50 us.
   int compute_window = 64;
 };
 

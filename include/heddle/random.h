@@ -13,7 +13,7 @@
 /// calls. Until a seed is set, a generator starts from the system's entropy.
 ///
 /// All functions return at once and may be called from any thread. An argument out of its range is
-/// std::invalid_argument.
+/// std::invalid_argument. On a CUDA device permutation() and shuffle() throw Error.
 namespace heddle::random {
 
 /// Every device's generator starts over from `seed`: equal draws on different devices are equal.

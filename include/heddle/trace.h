@@ -11,8 +11,16 @@
 
 namespace heddle {
 
-/// The queues of a device. Operations of different lanes overlap.
-enum class Lane : std::uint8_t { kCompute, kCopyIn, kCopyOut, kComm, kBlocking };
+/// The queues of a device. Operations of different lanes overlap. On the CPU kCompute runs as many
+/// at a time as there are workers (EngineOptions::cpu_workers), any other lane one; each lane of a
+/// GPU is a stream.
+enum class Lane : std::uint8_t {
+  kCompute,
+  kCopyIn,    ///< to the device
+  kCopyOut,   ///< from it
+  kComm,      ///< between devices, as a store does
+  kBlocking,  ///< what may sleep, as reading files does
+};
 
 /// "compute", "copy_in", "copy_out", "comm", "blocking".
 const char* lane_name(Lane lane);
@@ -57,7 +65,7 @@ struct OpRecord {
 /// and write_chrome_trace().
 std::vector<OpRecord> on_model_clock(std::span<const OpRecord> records);
 
-/// How well one device hid its copying, in seconds of wall time.
+/// How well one device hid its copying, in seconds of the clock that the records are on.
 struct DeviceActivity {
   double compute = 0;      ///< a kCompute operation ran
   double copy = 0;         ///< a kCopyIn or kCopyOut operation ran

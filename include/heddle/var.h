@@ -22,7 +22,7 @@ void release(VarState* state) noexcept;
 /// A tag that orders operations: what an operation reads or mutates is named by its variables.
 ///
 /// A handle; copies refer to the same tag, and the tag is freed when the last handle is gone and
-/// its operations have ended. May outlive its engine, then every use but destruction is
+/// its operations have ended. May outlive its engine; then every call of an engine that names it is
 /// std::invalid_argument. Var{} refers to nothing.
 class Var {
  public:

@@ -3,6 +3,7 @@
 #include <set>
 #include <stdexcept>
 #include <thread>
+#include <unordered_set>
 
 #include <catch2/catch.hpp>
 
@@ -36,6 +37,13 @@ TEST_CASE("devices compare by kind and number") {
   CHECK(Device::cpu(0) != Device::cpu_pinned(0));
   CHECK(Device::gpu(0) < Device::gpu(1));
   CHECK(std::set<Device>{Device::gpu(1), Device::gpu(0), Device::gpu(1)}.size() == 2);
+}
+
+TEST_CASE("devices may be kept in a hash table") {
+  const std::unordered_set<Device> devices = {Device::gpu(1), Device::cpu(1), Device::cpu_pinned(1),
+                                              Device::gpu(1)};
+  CHECK(devices.size() == 3);
+  CHECK(devices.count(Device::cpu(1)) == 1);
 }
 
 TEST_CASE("any CPU number from 0 on is a device") {

@@ -142,6 +142,7 @@ TEST_CASE("every call refuses a variable of another engine, also of one that is 
   CHECK_THROWS_AS(engine.clear_error(foreign), std::invalid_argument);
   CHECK_THROWS_AS(engine.delete_variable(foreign), std::invalid_argument);
   CHECK_THROWS_WITH(engine.version(foreign), Contains("foreign"));
+  CHECK_THROWS_WITH(engine.wait_for_var_unused(foreign), Contains("wait_for_var_unused"));
   CHECK(engine.push(nothing, {}, {}) == 1);
 }
 

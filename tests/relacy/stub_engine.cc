@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "engine/kept_nodes.h"
 #include "engine/ledger_turn.h"
 #include "engine/operation_scope.h"
 
@@ -27,6 +28,8 @@ void refuse_child(const char* /*call*/) { std::abort(); }  // no test forks
 const OperationScope* OperationScope::of(const EngineCore& /*engine*/) noexcept { return nullptr; }
 
 void Ledger::Turn::wait_for_block() {}  // no test opens one
+
+void KeptNodes::put_all() {}  // no test has any
 
 }  // namespace detail
 }  // namespace heddle
