@@ -25,7 +25,7 @@ struct alignas(64) Arrival {
     std::array<VarState*, Operation::kInlineAccesses> variables;  ///< the mutated ones first
     ManyVariables* many = nullptr;  ///< owned, with the queue: so no Stretch goes on over it
   };
-  LaneQueue* queue = nullptr;  ///< null if there are `many`; then the counts are 0
+  LaneQueue* queue = nullptr;  ///< null if it has many; then the counts are 0
   int priority = 0;
   std::uint16_t flags = 0;  ///< of the operation
   std::uint8_t mutate_count = 0;
@@ -33,6 +33,8 @@ struct alignas(64) Arrival {
   std::uint64_t generation = 0;  ///< which waits for everything cover it
   std::uint64_t sequence = 0;
 
+  /// It names more variables than lie here.
+  bool has_many() const { return queue == nullptr; }
   std::span<VarState* const> mutates() const { return {variables.data(), mutate_count}; }
   std::span<VarState* const> reads() const { return {variables.data() + mutate_count, read_count}; }
   std::span<VarState* const> all() const {
@@ -46,7 +48,7 @@ static_assert(sizeof(Task) != 56 || offsetof(Arrival, variables) == 64,
 /// Destroys what it holds, as nobody will take it in.
 inline void discard(Arrival& arrival) {
   arrival.task.reset();
-  if (arrival.queue == nullptr) delete arrival.many;
+  if (arrival.has_many()) delete arrival.many;
 }
 
 /// True if the one must wait until the other has ended.
@@ -65,7 +67,7 @@ inline bool conflict(const Arrival& a, const Arrival& b) {
 inline void begin_from(Operation& op, const Arrival& arrival) {
   op.sequence = arrival.sequence;
   op.generation = arrival.generation;
-  LaneQueue* const queue = arrival.queue != nullptr ? arrival.queue : arrival.many->queue;
+  LaneQueue* const queue = arrival.has_many() ? arrival.many->queue : arrival.queue;
   op.begin(arrival.priority, arrival.device, arrival.flags, queue);
 }
 

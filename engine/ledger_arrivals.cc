@@ -18,7 +18,7 @@ constexpr std::size_t kTakenInAtOnce = 256;
 bool try_make_extras(Operation& op, const Arrival& arrival) noexcept try {
   if ((arrival.flags & (Operation::kOnStream | Operation::kManyAccesses)) == 0) return true;
   if (op.extras == nullptr) op.extras = std::make_unique<OperationExtras>();
-  if (arrival.queue == nullptr) op.extras->reserve(op, arrival.many->all.size());
+  if (arrival.has_many()) op.extras->reserve(op, arrival.many->all.size());
   op.extras->recorded = {};
   op.extras->pushed_at = 0;
   return true;
@@ -45,7 +45,7 @@ std::size_t Ledger::take_in_locked(ReadyList& ready, std::size_t most) {
     if (arrivals.taken() >= intake_.first_uncounted()) generations_.add(op.generation);
     const Tracker::Held held = tracker_.push(op, arrival);
     announce_if_held_back(op);
-    if (arrival.queue == nullptr) delete arrival.many;
+    if (arrival.has_many()) delete arrival.many;
     arrivals.pop();
     if (held == Tracker::Held::kNot) ready.push(op);
     // What it waits for may be posted; then it comes before the next ones.

@@ -211,9 +211,8 @@ Tracker::Held Tracker::push(Operation& op, VarList reads, VarList mutates) {
 
 Tracker::Held Tracker::push(Operation& op, const Arrival& arrival) {
   if ((op.flags & kSpecial) == 0) return place<true>(op, arrival.reads(), arrival.mutates());
-  return arrival.queue != nullptr
-             ? place<false>(op, arrival.reads(), arrival.mutates())
-             : place<false>(op, arrival.many->reads(), arrival.many->mutates());
+  return arrival.has_many() ? place<false>(op, arrival.many->reads(), arrival.many->mutates())
+                            : place<false>(op, arrival.reads(), arrival.mutates());
 }
 
 bool Tracker::has_pending(const Arrival& arrival) {
