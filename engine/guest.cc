@@ -32,7 +32,7 @@ Guest::~Guest() {
 }
 
 Operation* Guest::next(const Wanted& wanted) {
-  if (has_seat_) pool_.take_in(nullptr, /*searching=*/false);
+  if (has_seat_ && !pool_.seems_to_have_work()) pool_.take_in(nullptr, /*searching=*/false);
   Operation* const made_ready = std::exchange(made_ready_, nullptr);
   if (made_ready != nullptr) {
     if (wanted.covers(ReadyPlace::of(*made_ready)) && !pool_.seems_to_have_work()) {

@@ -30,8 +30,9 @@ struct alignas(64) Worker {
 
   Worker(WorkerPool& its_pool, Mailbox& own) : pool(its_pool), mailbox(own) {}
 
-  /// Once in a while, what has arrived counts as work: else who runs on would overtake it for ever.
-  bool looks_around() const { return ran % kLookEvery == 0; }
+  /// It has run so much since its last look at what has arrived that it takes some in whatever else
+  /// there is: else who runs on would overtake that for ever.
+  bool looks_around() const { return ran - looked_at >= kLookEvery; }
   /// Before an operation, to find out whether operations are small: the time, or 0 for most.
   std::int64_t begin_measuring() {
     ++ran;
@@ -72,6 +73,7 @@ struct alignas(64) Worker {
   bool is_fed = false;            ///< it found work at its last look, but little
   std::uint32_t waits = 0;        ///< Ledger::waits() at its last look
   std::uint32_t ran = 0;          ///< operations, and work of streams
+  std::uint32_t looked_at = 0;    ///< what has arrived, when `ran` was this
   bool measures_next = false;     ///< not only one of kMeasureEvery
   std::int64_t measured_at = 0;
   base::Atomic<int> cpu{-1};  ///< that it is on, as of when it found work; -1 while it has none

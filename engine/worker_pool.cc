@@ -309,6 +309,10 @@ void WorkerPool::collect_overdue() {
 
 ReadyNode* WorkerPool::next(Worker& me) {
   if (ReadyNode* const node = from_batch(me)) return node;
+  if (me.looks_around() && !me.self->is_searching) {
+    take_in(&me, /*searching=*/false);
+    if (ReadyNode* const node = from_batch(me)) return node;
+  }
   if (me.is_fed && spins_ && engine_.is_only_queue()) let_come();
   return search(me);
 }
@@ -383,6 +387,7 @@ ReadyNode* WorkerPool::run_work(Worker& me, StreamItem& item) {
 }
 
 ReadyNode* WorkerPool::keep_or_queue(Worker& me, ReadyNode& node) {
+  if (me.looks_around()) take_in(&me, /*searching=*/false);
   const bool has_batch = me.batch.drop_stolen();
   const bool batch_is_current = taken_.is_current(me.taken_at);
   if (has_batch && batch_is_current && me.kept < kMaxKept &&
@@ -390,7 +395,6 @@ ReadyNode* WorkerPool::keep_or_queue(Worker& me, ReadyNode& node) {
     ++me.kept;
     return &node;
   }
-  if (!has_batch && me.looks_around()) take_in(&me, /*searching=*/false);
   if (!has_batch && me.batch.empty() && !seems_to_have_work()) return &node;
   ReadyNode* const one = &node;
   return queue_and_take(me, {&one, 1});

@@ -70,7 +70,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void put(ReadyNode& node);
   void raise(Operation& operation, int from, int to) override;
   void expect_arrival();  ///< a push for this pool is there: sees to it that it is taken in
-  void take_in(Worker* me, bool searching);  ///< arrivals, if nothing else is there; null: a guest
+  void take_in(Worker* me, bool searching);  ///< some arrivals; null: of a guest
   void execute(const device::Work& work) override;
 
   std::size_t size() const { return workers_.size(); }

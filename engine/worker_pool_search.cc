@@ -129,7 +129,8 @@ void WorkerPool::queue_own(ReadyList& ready) {
 void WorkerPool::take_in(Worker* me, bool searching) {
   Ledger& ledger = engine_.ledger();
   const Intake& intake = ledger.intake();
-  if (!intake.seems_to_have_arrivals() || seems_to_have_work()) return;
+  if (me != nullptr) me->looked_at = me->ran;
+  if (!intake.seems_to_have_arrivals()) return;
   ReadyList ready;
   const bool are_few = engine_.is_only_queue() && !is_fine();
   // Of who counts as idle a guest may have the seat, and run something; as may other pools.
@@ -217,7 +218,9 @@ ReadyNode* WorkerPool::search(Worker& me) {
     if (has_seat && has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);
     if (has_seat && takes_arrivals() && engine_.ledger().intake().seems_to_have_arrivals()) {
       lock.unlock();
-      if (!enter_stretch(me, searching) && takes_arrivals()) take_in(&me, searching);
+      if (!enter_stretch(me, searching) && takes_arrivals() && !seems_to_have_work()) {
+        take_in(&me, searching);
+      }
       lock.lock();
       continue;
     }

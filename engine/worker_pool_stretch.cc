@@ -154,6 +154,7 @@ ReadyNode* WorkerPool::run_stretch(Worker& me) {
   const bool has_failed = failure != nullptr;
   Operation* const last = engine_.ledger().leave_stretch(*me.stretch, me.place, has_failed);
   me.stretch = nullptr;
+  me.looked_at = me.ran;
   me.is_fed = is_fine() && engine_.ledger().intake().seem_fewer(kFewToCome);
   if (last == nullptr) return nullptr;
   ReadyList ready;

@@ -85,5 +85,29 @@ TEST_CASE("what is pushed beside a long run is overtaken some thousand times at 
   CHECK(ran_before < 3000);
 }
 
+TEST_CASE("what is pushed beside two long chains is overtaken some thousand times at most") {
+  constexpr int kOperations = 20'000;
+  Engine engine(kOneWorker);
+  const Var chains[] = {engine.new_variable(), engine.new_variable()};
+  Gate started;
+  Gate gate;
+  int ran = 0;
+  engine.push(
+      [&] {
+        started.open();
+        gate.wait();
+      },
+      {}, {chains[0], chains[1]});
+  started.wait();
+  for (int i = 0; i < kOperations; ++i) engine.push([&ran] { ++ran; }, {}, {chains[i % 2]});
+  engine.push([] {}, {}, {chains[0]}, {.name = "gives all before it their places"});
+  int ran_before = 0;
+  engine.push([&ran, &ran_before] { ran_before = ran; }, {}, {});
+  gate.open();
+  engine.wait_for_all();
+  CHECK(ran == kOperations);
+  CHECK(ran_before < 3000);
+}
+
 }  // namespace
 }  // namespace heddle
