@@ -68,7 +68,7 @@ bool Tour::prepare() {
   return !seats_[0].pool->stopping_.load() &&
          std::all_of(seats().begin(), seats().end(), [](Seat& seat) {
            WorkerPool& pool = *seat.pool;
-           return pool.grain_.is_tiny() && !pool.has_batch() && pool.begin_stretch(seat.taken_at);
+           return pool.grain_.is_tiny() && pool.begin_stretch(seat.taken_at) && !pool.has_batch();
          });
 }
 
