@@ -68,15 +68,16 @@ struct Failure {
   bool is_from_shutdown() const { return !error && !group_member; }
 };
 
-/// Failures that an engine has no use for any more, kept until it can destroy them without its
-/// lock: an exception may do anything when it is destroyed. Needs no memory.
+/// Failures that an engine has no use for any more, kept for its Disposal: an exception may do
+/// anything when it is destroyed. Needs no memory.
 ///
 /// Thread safety: none, the engine's lock guards it.
 class DroppedFailures {
  public:
   DroppedFailures() = default;
   ~DroppedFailures() {
-    while (!empty()) take();
+    while (take() != nullptr) {
+    }
   }
   DroppedFailures(const DroppedFailures&) = delete;
   DroppedFailures& operator=(const DroppedFailures&) = delete;
@@ -88,11 +89,12 @@ class DroppedFailures {
     dropped.next_dropped = std::exchange(first_, &dropped);
     dropped.itself = std::move(failure);
   }
-  /// One of them, which is not there any more.
+  /// One of them, which is not there any more; null if there is none.
   FailurePtr take() noexcept {
-    const Failure& taken = *first_;
-    first_ = taken.next_dropped;
-    return std::exchange(taken.itself, nullptr);
+    const Failure* const taken = first_;
+    if (taken == nullptr) return nullptr;
+    first_ = taken->next_dropped;
+    return std::exchange(taken->itself, nullptr);
   }
 
  private:

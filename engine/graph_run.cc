@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/fetch_ahead.h"
+#include "engine/ledger.h"
 #include "engine/worker_pool.h"
 
 namespace heddle::detail {
@@ -214,11 +215,11 @@ FailurePtr GraphRun::inherited(std::uint32_t i) const {
   return first;
 }
 
-void GraphRun::carry(std::uint32_t i, const FailurePtr& failure) {
+void GraphRun::carry(std::uint32_t i, const FailurePtr& failure, Ledger& ledger) {
   if (failure != nullptr) has_failed_.store(true, std::memory_order_relaxed);
   const RecordedOp& recorded = op(i);
   for (std::size_t k = 0; k < recorded.mutates; ++k) {
-    poison_[graph_.numbers[recorded.first_variable + k]] = failure;
+    ledger.drop(std::exchange(poison_[graph_.numbers[recorded.first_variable + k]], failure));
   }
 }
 

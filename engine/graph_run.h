@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "engine/base/spin_lock.h"
@@ -15,6 +16,7 @@
 namespace heddle::detail {
 
 class GraphRun;
+class Ledger;
 class WorkerPool;
 
 /// A worker's share in a run: an operation of it that is ready or running.
@@ -109,8 +111,11 @@ class GraphRun {
   bool has_failed() const { return has_failed_.load(std::memory_order_relaxed); }
   /// The poison that operation i meets, or null.
   FailurePtr inherited(std::uint32_t i) const;
-  /// What operation i leaves in its variables; null: it has completed.
-  void carry(std::uint32_t i, const FailurePtr& failure);
+  /// What operation i leaves in its variables; null: it has completed. What these carried before is
+  /// for `ledger` to drop.
+  void carry(std::uint32_t i, const FailurePtr& failure, Ledger& ledger);
+  /// What is left when the last use has ended.
+  std::span<FailurePtr> poison() { return poison_; }
 
   // By a worker that looks for work.
   /// An item with an operation for another worker, if that goes before `other`, which may be none;

@@ -13,7 +13,9 @@
 namespace heddle::detail {
 
 Ledger::Ledger(const EngineCore& engine, std::size_t max_pending)
-    : engine_(engine), intake_(engine.id(), max_pending) {
+    : engine_(engine),
+      intake_(engine.id(), max_pending),
+      disposal_([this] { return destroy_one(); }) {
   operations_.reserve(1);  // so that what arrives can be taken in, if not all at once
 }
 
@@ -253,6 +255,29 @@ FailurePtr Ledger::inherited(const Operation& op) {
   return tracker_.inherited(op);
 }
 
+void Ledger::drop(FailurePtr failure) {
+  if (failure == nullptr) return;
+  const Turn turn(*this);
+  tracker_.drop(std::move(failure));
+}
+
+bool Ledger::destroy_one() {
+  FailurePtr dropped;
+  {
+    const std::lock_guard lock(lock_);
+    dropped = tracker_.take_dropped();
+    if (dropped == nullptr) return false;
+    ++destroying_;
+  }
+  dropped.reset();
+  {
+    const std::lock_guard lock(lock_);
+    --destroying_;
+  }
+  limit().tell();  // who waits for the end
+  return true;
+}
+
 bool Ledger::begin_wait(VarState* var, bool reads_too, Waiter& waiter, ReadyList& ready) {
   take_in_all(ready);
   const Turn turn(*this);
@@ -317,7 +342,8 @@ Ledger::Ended Ledger::ended(ReadyList& ready) {
   report.failed = count(Outcome::kFailed) + count(Outcome::kSkipped);
   report.cancelled = count(Outcome::kCancelled);
   report.abandoned = intake_.last_sequence() - report.completed - report.failed - report.cancelled;
-  return {report, limit().pending()};
+  const bool has_dropped = destroying_ != 0 || tracker_.has_dropped();
+  return {report, limit().pending() + (has_dropped ? 1 : 0), has_dropped};
 }
 
 std::uint64_t Ledger::version(VarState* var, ReadyList& ready) {

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,6 +11,7 @@
 #include "engine/asked_once.h"
 #include "engine/base/spin_lock.h"
 #include "engine/base/sync.h"
+#include "engine/disposal.h"
 #include "engine/generations.h"
 #include "engine/guest.h"
 #include "engine/intake.h"
@@ -52,8 +52,7 @@ struct Block;
 ///    generation does not cover, so nothing stays posted longer than other operations of the
 ///    same wait take.
 ///  - While a block is open nothing else is pushed, so its operations have numbers that follow each
-///    other. Between its pieces the pusher lets go of the lock, but runs nothing of the user's,
-///    neither callables nor the destructors of exceptions, which might push.
+///    other. Between its pieces the pusher lets go of the lock, but runs nothing of the user's.
 ///  - Operations that conflict are never posted together, as the later one starts when the
 ///    earlier one has been taken note of; so the order among mailboxes does not matter. What
 ///    runs on a stream, where that does not hold, is never posted.
@@ -71,8 +70,7 @@ class Ledger {
   /// sequence number, or 0, with nothing changed, if there is no place among the pending ones and
   /// the submission is neither forced nor admitted. Throws EngineStopped, std::invalid_argument.
   std::uint64_t push(Submission& submission, const Route& route, ReadyList& ready);
-  /// Throws what push() would throw for the variables of the submission.
-  void check(const Submission& submission);
+  void check(const Submission& submission);  ///< throws what push() would for its variables
 
   enum class Pushed : std::uint8_t { kNone, kSome, kAll };
   /// Pushes the next operations of `block`; the first call opens it, the last one closes it. Call
@@ -87,8 +85,7 @@ class Ledger {
   Awaited post(Mailbox& mailbox, Operation& op, ReadyList& ready);
   /// The same for the use of a run, which takes no place among the pending operations.
   Awaited post_use(Mailbox& mailbox, Operation& op, ReadyList& ready);
-  /// Takes note of what is posted.
-  void collect(ReadyList& ready);
+  void collect(ReadyList& ready);  ///< takes note of what is posted
   /// The same, and of so many arrivals at most. Returns how many it were. `hands_on`: what workers
   /// run of that is in their queues before anything that was pushed later. `own` is of who calls.
   std::size_t take_in(ReadyList& ready, std::size_t most = kAll, Mailbox* own = nullptr,
@@ -132,6 +129,9 @@ class Ledger {
   /// Ends `op`, which its stream is done with, unless it is being issued: then who issues it does.
   void end_on_stream(Operation& op, ReadyList& ready);
   FailurePtr inherited(const Operation& op);
+  void drop(FailurePtr failure);  ///< that is not needed any more
+  bool destroy_one();             ///< of those; false: there is none
+  Disposal& disposal() { return disposal_; }
 
   /// Called inside of the operation.
   MemoryWait begin_memory_wait();
@@ -147,8 +147,7 @@ class Ledger {
   Wanted needed(const VarState& var, const Waiter& waiter);
   /// A wait that begins now, for the model clock; null: for everything.
   ModelWait model_wait(VarState* var, bool reads_too);
-  /// Wakes every waiting thread: nothing further will end.
-  void stop_waiters();
+  void stop_waiters();  ///< wakes every waiting thread: nothing further will end
 
   Intake& intake() { return intake_; }
   PendingLimit& limit() { return intake_.limit(); }
@@ -161,16 +160,16 @@ class Ledger {
     });
   }
   struct Ended {
-    ShutdownReport report;   ///< what has not ended counts as abandoned
-    std::size_t places = 0;  ///< taken, also for what is just being pushed or ended
+    ShutdownReport report;     ///< what has not ended counts as abandoned
+    std::size_t places = 0;    ///< taken, also for what is just being pushed, ended or destroyed
+    bool has_dropped = false;  ///< something for destroy_one(), or for who is at that
   };
-  /// How the operations have ended so far.
-  Ended ended(ReadyList& ready);
+  Ended ended(ReadyList& ready);  ///< how the operations have ended so far
 
   std::uint64_t version(VarState* var, ReadyList& ready);
   std::string describe_writer(VarState* var, ReadyList& ready);
 
-  static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  static constexpr auto kAll = static_cast<std::size_t>(-1);
 
  private:
   /// Pushes after which the pusher takes note of what is posted: rarely enough to find several.
@@ -212,9 +211,11 @@ class Ledger {
   std::array<std::uint64_t, 4> ended_{};  ///< by Outcome
   std::vector<GraphRun*> graph_runs_;     ///< those that have not ended
   Stretches stretches_;
+  int destroying_ = 0;  ///< failures, just now
   alignas(64) AskedOnce collectors_;
   alignas(64) base::Atomic<int> var_waiters_{0};  ///< written under the lock
   base::Atomic<std::uint32_t> waits_{0};  ///< for a variable, so far; written under the lock
+  Disposal disposal_;
 };
 
 }  // namespace heddle::detail

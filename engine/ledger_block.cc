@@ -96,6 +96,7 @@ bool Ledger::end_uses(GraphRun& run, ReadyList& uses, ReadyList& ready) {
   while (Operation* const op = uses.pop()) end_use(*op, ready);
   if (run.uses_in_ledger != 0 || !may_be_last) return false;
   std::erase(graph_runs_, &run);
+  for (FailurePtr& poison : run.poison()) tracker_.drop(std::move(poison));
   for (std::size_t i = 0; i < ended_.size(); ++i) ended_[i] += run.ended(static_cast<Outcome>(i));
   generations_.end(run.generation());
   limit().give_back(run.size() - run.given_back);

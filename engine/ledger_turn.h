@@ -2,12 +2,12 @@
 
 #include <mutex>
 
-#include "engine/kept_nodes.h"
 #include "engine/ledger.h"
 
 namespace heddle::detail {
 
-/// Holds the lock, and tells those who wait for pending operations to become few, if they have.
+/// Holds the lock, and tells those who wait for pending operations to become few, if they have, and
+/// who destroys what was dropped.
 class Ledger::Turn {
  public:
   explicit Turn(Ledger& ledger) : ledger_(ledger) {
@@ -21,17 +21,11 @@ class Ledger::Turn {
     // Else who waits and looks by itself would wake itself by that.
     const bool fewer = ledger_.limit().given_back() != given_back_;
     const bool tells = fewer && ledger_.limit().worth_telling();
-    // An exception may do anything when it is destroyed, as to push: not under the lock, and not
-    // by who has a block open.
-    while (ledger_.tracker_.has_dropped() && !ledger_.intake_.is_block_open()) {
-      FailurePtr dropped = ledger_.tracker_.take_dropped();
-      ledger_.lock_.unlock();
-      KeptNodes::give_back();
-      dropped.reset();
-      ledger_.lock_.lock();
-    }
+    const bool has_dropped = ledger_.tracker_.has_dropped();
     ledger_.lock_.unlock();
     if (tells) ledger_.limit().tell();
+    if (has_dropped) [[unlikely]]
+      ledger_.disposal_.ask();
   }
   /// Until no block is open; lets go of the lock meanwhile.
   void wait_for_block();

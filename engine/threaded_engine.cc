@@ -23,6 +23,7 @@ ThreadedEngine::ThreadedEngine(const EngineOptions& options)
       router_(*this) {}
 
 ThreadedEngine::~ThreadedEngine() {
+  ledger_.disposal().stop();
   watchdog_.stop();
   router_.stop();
 }
@@ -137,8 +138,14 @@ std::string ThreadedEngine::describe_writer(VarState* var) const {
 }
 
 Ledger::Ended ThreadedEngine::ended() {
-  Ready ready(*this);
-  return ledger_.ended(ready.list);
+  const Ledger::Ended now = [this] {
+    Ready ready(*this);
+    return ledger_.ended(ready.list);
+  }();
+  if (!now.has_dropped || ledger_.disposal().ask()) return now;
+  while (ledger_.destroy_one()) {  // as there can be no thread for that
+  }
+  return now;
 }
 
 Watchdog::Progress ThreadedEngine::progress() {
@@ -176,6 +183,7 @@ bool ThreadedEngine::close() {
   do {
     ledger_.limit().wait_until_empty(Clock::time_point::max(), [this] { return pending(); });
   } while (errors_.forget());  // while what an error pushes in the end still has somewhere to go
+  ledger_.disposal().stop();
   watchdog_.stop();
   router_.stop();
   return true;
@@ -185,6 +193,7 @@ void ThreadedEngine::finish_at_exit(std::chrono::milliseconds limit) {
   const auto deadline = Clock::now() + limit;
   if (!ledger_.limit().wait_until_empty(deadline, [this] { return pending(); })) {
     modes_.fetch_or(kHalted);
+    ledger_.disposal().halt();
   }
 }
 

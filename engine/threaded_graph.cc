@@ -43,7 +43,7 @@ Outcome ThreadedEngine::execute_unusual(GraphRun& run, std::uint32_t i,
   if (failure == nullptr && is_on(kCancelling)) failure = cancelled_by_shutdown(run.sequence(i));
   if (failure != nullptr) {
     if (failure->is_from_shutdown()) modes_.fetch_or(kHasCancelled);
-    run.carry(i, failure);
+    run.carry(i, failure, ledger_);
     return failure->error ? Outcome::kSkipped : Outcome::kCancelled;
   }
   try {
@@ -51,15 +51,16 @@ Outcome ThreadedEngine::execute_unusual(GraphRun& run, std::uint32_t i,
   } catch (...) {
     return fail(run, i, std::current_exception());
   }
-  run.carry(i, nullptr);
+  run.carry(i, nullptr, ledger_);
   return Outcome::kCompleted;
 }
 
 Outcome ThreadedEngine::fail(GraphRun& run, std::uint32_t i, std::exception_ptr error) noexcept {
   const RecordedOp& op = run.op(i);
-  const FailurePtr failure = failed(run.sequence(i), op.name, op.options.device, std::move(error));
+  FailurePtr failure = failed(run.sequence(i), op.name, op.options.device, std::move(error));
   errors_.add(failure);
-  run.carry(i, failure);
+  run.carry(i, failure, ledger_);
+  ledger_.drop(std::move(failure));
   return Outcome::kFailed;
 }
 

@@ -99,7 +99,7 @@ class Tracker {
   /// Wakes every waiter: nothing further will end.
   void stop_waiters();
 
-  /// Keeps what is not needed any more until the caller can destroy it without the lock.
+  /// Keeps what is not needed any more until somebody destroys it, without the lock.
   void drop(FailurePtr failure) noexcept { dropped_.add(std::move(failure)); }
   bool has_dropped() const { return !dropped_.empty(); }
   FailurePtr take_dropped() noexcept { return dropped_.take(); }

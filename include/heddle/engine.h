@@ -55,7 +55,8 @@ struct ShutdownReport {
 /// those are skipped and pass the same error on, and waiting for such a variable throws it. So does
 /// an operation that is cancelled before it starts: by shutdown(), or in a group (CancelSource). Of
 /// several errors that meet, the one of the operation with the lowest sequence number goes on. What
-/// an operation throws that mutates nothing only wait_for_all() tells.
+/// an operation throws that mutates nothing only wait_for_all() tells. An exception that is not
+/// needed any more is destroyed on a thread of its own, where it may push, block and wait.
 ///
 /// An empty, deleted or foreign variable and a null callable are std::invalid_argument; a push
 /// after shutdown() from outside of operations is EngineStopped.

@@ -83,40 +83,6 @@ TEST_CASE("a worker loses nothing that comes back from GPUs while it takes in wh
   CHECK(fan_out.sum() == fan_out.expected_sum());
 }
 
-/// An error that pushes an operation and waits for it when it is destroyed.
-class WaitsAtItsEnd {
- public:
-  WaitsAtItsEnd(Engine& engine, const Var& var) : engine_(&engine), var_(var) {}
-  WaitsAtItsEnd(WaitsAtItsEnd&& other) noexcept
-      : engine_(std::exchange(other.engine_, nullptr)), var_(other.var_) {}
-  WaitsAtItsEnd& operator=(WaitsAtItsEnd&&) = delete;
-  ~WaitsAtItsEnd() {
-    if (engine_ == nullptr) return;
-    engine_->push([] {}, {}, {var_});
-    engine_->wait_for_var(var_);
-  }
-
- private:
-  Engine* engine_;
-  Var var_;
-};
-
-TEST_CASE("an error that waits when it is destroyed does so while a GPU heals what carries it") {
-  EngineOptions options;
-  options.cpu_workers = 2;
-  for (int round = 0; round < 20; ++round) {
-    Engine engine(options);
-    const Var x = engine.new_variable();
-    const Var y = engine.new_variable();
-    engine.push([&] { throw WaitsAtItsEnd(engine, y); }, {}, {x});
-    CHECK_THROWS(engine.wait_for_all());
-    engine.push([] {}, {}, {x}, {.device = Device::gpu(0), .overwrites = true});
-    engine.push([] {}, {}, {y});
-    while (engine.version(y) != 2) std::this_thread::yield();
-    CHECK_NOTHROW(engine.wait_for_all());
-  }
-}
-
 TEST_CASE("an operation on a GPU waits for each of the many variables that it names") {
   Engine engine;
   std::vector<Var> vars;
