@@ -28,6 +28,7 @@ bool Disposal::ask() noexcept {
 void Disposal::halt() {
   const std::lock_guard lock(mutex_);
   stopping_ = true;
+  is_asked_.store(false);  // nobody will do it
 }
 
 void Disposal::stop() {

@@ -61,6 +61,19 @@ void FailurePtr::release() const noexcept {
   if (counted->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete counted;
 }
 
+bool FailurePtr::reset_unless_last() noexcept {
+  auto& references = static_cast<const CountedFailure*>(failure_)->references;
+  std::uint32_t count = references.load(std::memory_order_acquire);
+  while (count != 1) {
+    if (references.compare_exchange_weak(count, count - 1, std::memory_order_acq_rel,
+                                         std::memory_order_acquire)) {
+      failure_ = nullptr;
+      return true;
+    }
+  }
+  return false;
+}
+
 void make_last_resorts() { static_cast<void>(last_resorts()); }
 
 FailurePtr failed(std::uint64_t sequence, std::string_view name, Device device,

@@ -41,6 +41,8 @@ class FailurePtr {
   const Failure& operator*() const noexcept { return *failure_; }
   const Failure* operator->() const noexcept { return failure_; }
   void reset() noexcept { *this = nullptr; }
+  /// As reset(), if others refer to it, too; false, with nothing done, if none does.
+  bool reset_unless_last() noexcept;
   friend bool operator==(const FailurePtr&, const FailurePtr&) = default;
   friend bool operator==(const FailurePtr& failure, std::nullptr_t) noexcept {
     return failure.failure_ == nullptr;
@@ -68,8 +70,8 @@ struct Failure {
   bool is_from_shutdown() const { return !error && !group_member; }
 };
 
-/// Failures that an engine has no use for any more, kept for its Disposal: an exception may do
-/// anything when it is destroyed. Needs no memory.
+/// Failures that nobody has a use for any more, kept for the Disposal of their engine: an exception
+/// may do anything when it is destroyed. Needs no memory.
 ///
 /// Thread safety: none, the engine's lock guards it.
 class DroppedFailures {
@@ -83,11 +85,16 @@ class DroppedFailures {
   DroppedFailures& operator=(const DroppedFailures&) = delete;
 
   bool empty() const { return first_ == nullptr; }
+  /// How many there have been so far.
+  std::uint64_t added() const { return added_; }
+  /// Unless somebody else has it, too, or there is no exception in it.
   void add(FailurePtr failure) noexcept {
-    if (failure == nullptr || failure->is_last_resort || failure->itself != nullptr) return;
+    if (failure == nullptr || failure->is_last_resort || !failure->error) return;
+    if (failure.reset_unless_last()) return;
     const Failure& dropped = *failure;
     dropped.next_dropped = std::exchange(first_, &dropped);
     dropped.itself = std::move(failure);
+    ++added_;
   }
   /// One of them, which is not there any more; null if there is none.
   FailurePtr take() noexcept {
@@ -99,6 +106,7 @@ class DroppedFailures {
 
  private:
   const Failure* first_ = nullptr;
+  std::uint64_t added_ = 0;
 };
 
 // How operations come to fail. Where there is no memory for a Failure these give one that was made

@@ -219,7 +219,8 @@ void GraphRun::carry(std::uint32_t i, const FailurePtr& failure, Ledger& ledger)
   if (failure != nullptr) has_failed_.store(true, std::memory_order_relaxed);
   const RecordedOp& recorded = op(i);
   for (std::size_t k = 0; k < recorded.mutates; ++k) {
-    ledger.drop(std::exchange(poison_[graph_.numbers[recorded.first_variable + k]], failure));
+    FailurePtr& poison = poison_[graph_.numbers[recorded.first_variable + k]];
+    if (poison != failure) ledger.drop(std::exchange(poison, failure));
   }
 }
 

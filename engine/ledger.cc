@@ -266,15 +266,14 @@ bool Ledger::destroy_one() {
   {
     const std::lock_guard lock(lock_);
     dropped = tracker_.take_dropped();
-    if (dropped == nullptr) return false;
-    ++destroying_;
   }
+  if (dropped == nullptr) return false;
   dropped.reset();
   {
     const std::lock_guard lock(lock_);
-    --destroying_;
+    ++destroyed_;
   }
-  limit().tell();  // who waits for the end
+  if (limit().is_draining()) limit().tell();
   return true;
 }
 
@@ -342,8 +341,7 @@ Ledger::Ended Ledger::ended(ReadyList& ready) {
   report.failed = count(Outcome::kFailed) + count(Outcome::kSkipped);
   report.cancelled = count(Outcome::kCancelled);
   report.abandoned = intake_.last_sequence() - report.completed - report.failed - report.cancelled;
-  const bool has_dropped = destroying_ != 0 || tracker_.has_dropped();
-  return {report, limit().pending() + (has_dropped ? 1 : 0), has_dropped};
+  return {report, limit().pending(), tracker_.dropped(), destroyed_};
 }
 
 std::uint64_t Ledger::version(VarState* var, ReadyList& ready) {

@@ -129,8 +129,8 @@ class Ledger {
   /// Ends `op`, which its stream is done with, unless it is being issued: then who issues it does.
   void end_on_stream(Operation& op, ReadyList& ready);
   FailurePtr inherited(const Operation& op);
-  void drop(FailurePtr failure);  ///< that is not needed any more
-  bool destroy_one();             ///< of those; false: there is none
+  void drop(FailurePtr failure);  ///< has it destroyed, unless others have it, too
+  bool destroy_one();             ///< of what was dropped; false: there is none
   Disposal& disposal() { return disposal_; }
 
   /// Called inside of the operation.
@@ -145,8 +145,7 @@ class Ledger {
   void end_wait(bool for_var);
   /// A ready operation that a worker may run and that the waiter waits for, if it is near.
   Wanted needed(const VarState& var, const Waiter& waiter);
-  /// A wait that begins now, for the model clock; null: for everything.
-  ModelWait model_wait(VarState* var, bool reads_too);
+  ModelWait model_wait(VarState* var, bool reads_too);  ///< that begins now; null: for everything
   void stop_waiters();  ///< wakes every waiting thread: nothing further will end
 
   Intake& intake() { return intake_; }
@@ -160,9 +159,10 @@ class Ledger {
     });
   }
   struct Ended {
-    ShutdownReport report;     ///< what has not ended counts as abandoned
-    std::size_t places = 0;    ///< taken, also for what is just being pushed, ended or destroyed
-    bool has_dropped = false;  ///< something for destroy_one(), or for who is at that
+    ShutdownReport report;        ///< what has not ended counts as abandoned
+    std::size_t places = 0;       ///< taken, also for what is just being pushed or ended
+    std::uint64_t dropped = 0;    ///< failures, so far
+    std::uint64_t destroyed = 0;  ///< of them
   };
   Ended ended(ReadyList& ready);  ///< how the operations have ended so far
 
@@ -211,11 +211,11 @@ class Ledger {
   std::array<std::uint64_t, 4> ended_{};  ///< by Outcome
   std::vector<GraphRun*> graph_runs_;     ///< those that have not ended
   Stretches stretches_;
-  int destroying_ = 0;  ///< failures, just now
+  std::uint64_t destroyed_ = 0;  ///< of what was dropped
   alignas(64) AskedOnce collectors_;
   alignas(64) base::Atomic<int> var_waiters_{0};  ///< written under the lock
   base::Atomic<std::uint32_t> waits_{0};  ///< for a variable, so far; written under the lock
-  Disposal disposal_;
+  alignas(64) Disposal disposal_;
 };
 
 }  // namespace heddle::detail

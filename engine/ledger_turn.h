@@ -7,7 +7,7 @@
 namespace heddle::detail {
 
 /// Holds the lock, and tells those who wait for pending operations to become few, if they have, and
-/// who destroys what was dropped.
+/// who destroys what was dropped, by whomever.
 class Ledger::Turn {
  public:
   explicit Turn(Ledger& ledger) : ledger_(ledger) {

@@ -135,11 +135,11 @@ struct alignas(kOperationBytes) Operation : ReadyNode {
     failure = failed(sequence, name(), device, std::move(error));
     set(kThrew);
   }
-  /// Of what it reads or mutates; null is none.
-  void meet(FailurePtr poison) {
-    if (poison == nullptr) return;
-    failure = std::move(poison);
+  /// Of what it reads or mutates; null is none. Returns what that takes the place of.
+  FailurePtr meet(FailurePtr poison) {
+    if (poison == nullptr) return nullptr;
     set(kPoisoned);
+    return std::exchange(failure, std::move(poison));
   }
   /// What every push sets.
   void begin(int with_priority, Device where, std::uint16_t with_flags, LaneQueue* in) {

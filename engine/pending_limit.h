@@ -50,11 +50,12 @@ class PendingLimit {
   }
   std::size_t given_back() const { return given_back_.load(std::memory_order_acquire); }
   std::size_t pending() const { return taken_.load(std::memory_order_relaxed) - given_back(); }
+  bool is_draining() const { return draining_.load(std::memory_order_relaxed); }
   /// True if tell() should be called, without the lock.
   bool worth_telling() const {
     const std::size_t pending = this->pending();
     return (pending <= low_water_ && blocked_.load(std::memory_order_relaxed) != 0) ||
-           (pending == 0 && draining_.load(std::memory_order_relaxed));
+           (pending == 0 && is_draining());
   }
 
   // Without the owner's lock.

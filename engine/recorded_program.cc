@@ -149,11 +149,13 @@ void RecordedProgram::release(std::size_t count) noexcept {
 
 RecordedProgram::~RecordedProgram() {
   for (RecordedOp& op : ops_) {
+    std::exception_ptr error;  // outlives its handler, which keeps what it handles
     try {
       std::visit([](auto& call) { call.reset(); }, op.call);
     } catch (...) {
-      report(op, std::current_exception());
+      error = std::current_exception();
     }
+    if (error != nullptr) report(op, std::move(error));
   }
 }
 

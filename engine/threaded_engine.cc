@@ -1,5 +1,6 @@
 #include "engine/threaded_engine.h"
 
+#include <algorithm>
 #include <new>
 
 #include "engine/kept_nodes.h"
@@ -142,7 +143,7 @@ Ledger::Ended ThreadedEngine::ended() {
     Ready ready(*this);
     return ledger_.ended(ready.list);
   }();
-  if (!now.has_dropped || ledger_.disposal().ask()) return now;
+  if (now.dropped == now.destroyed || ledger_.disposal().ask()) return now;
   while (ledger_.destroy_one()) {  // as there can be no thread for that
   }
   return now;
@@ -162,24 +163,34 @@ std::string ThreadedEngine::describe_pending() {
   return stall_report_.text();
 }
 
+/// What was dropped by now: so it may push when it is destroyed.
+void ThreadedEngine::destroy_dropped(Clock::time_point deadline) {
+  const Ledger::Ended now = ended();
+  if (now.dropped == now.destroyed) return;
+  static_cast<void>(ledger_.limit().wait_until_empty(
+      deadline, [&] { return now.dropped - std::min(now.dropped, ended().destroyed); }));
+}
+
 ShutdownReport ThreadedEngine::shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) {
   if (mode == ShutdownMode::kCancel) modes_.fetch_or(kCancelling);
+  const Clock::time_point end = deadline_in(deadline);
+  destroy_dropped(end);
   ledger_.limit().stop();
   // The report is that of the look which finds nothing pending: deletions may come later.
   Ledger::Ended last;
   const auto look = [&] {
     last = ended();
-    return last.places;
+    return pending(last);
   };
   router_.hurry();
-  if (ledger_.limit().wait_until_empty(deadline_in(deadline), look)) return last.report;
+  if (ledger_.limit().wait_until_empty(end, look) || last.places == 0) return last.report;
   abandoned_.store(true);
   ledger_.stop_waiters();
   return ended().report;
 }
 
 bool ThreadedEngine::close() {
-  if (abandoned_.load() && pending() != 0) return false;
+  if (abandoned_.load() && ended().places != 0) return false;
   do {
     ledger_.limit().wait_until_empty(Clock::time_point::max(), [this] { return pending(); });
   } while (errors_.forget());  // while what an error pushes in the end still has somewhere to go

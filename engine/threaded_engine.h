@@ -48,7 +48,10 @@ class ThreadedEngine final : public EngineCore {
   bool stop_requested() const override { return (modes_.load() & kCancelling) != 0; }
   std::vector<OpRecord> trace() const override { return trace_.records(); }
   bool retry_while_others_end(const std::function<bool()>& attempt) const override;
-  void report(FailurePtr failure) noexcept override { errors_.add(std::move(failure)); }
+  void report(FailurePtr failure) noexcept override {
+    errors_.add(failure);
+    ledger_.drop(std::move(failure));
+  }
   bool close() override;
   void finish_at_exit(std::chrono::milliseconds limit) override;
 
@@ -153,7 +156,11 @@ class ThreadedEngine final : public EngineCore {
   /// Without memory it leaves none.
   void keep_record(const Operation& op) noexcept;
   Ledger::Ended ended();
-  std::size_t pending() { return ended().places; }
+  static std::size_t pending(const Ledger::Ended& now) {
+    return now.places + (now.dropped != now.destroyed ? 1 : 0);
+  }
+  std::size_t pending() { return pending(ended()); }
+  void destroy_dropped(base::Clock::time_point deadline);
   Watchdog::Progress progress();
   std::string describe_pending();
 
@@ -166,7 +173,7 @@ class ThreadedEngine final : public EngineCore {
   StallReport stall_report_;  ///< of the watchdog's thread
   Watchdog watchdog_;
 
-  Router router_;  ///< last: its threads use everything above
+  Router router_;  ///< last: its threads use everything above, and the ledger's uses it
 };
 
 /// What a call on the ledger makes ready; dispatched when the call is over.

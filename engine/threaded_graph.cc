@@ -1,5 +1,6 @@
 // How a ThreadedEngine runs the operations of a recording whose graph is known.
 
+#include <exception>
 #include <memory>
 #include <new>
 #include <string>
@@ -28,12 +29,14 @@ Outcome ThreadedEngine::execute_recorded(GraphRun& run, std::uint32_t i) {
   if (run.has_failed() || modes_.load(std::memory_order_relaxed) != 0) {
     return execute_unusual(run, i, context);
   }
+  std::exception_ptr error;  // outlives its handler, which keeps what it handles
   try {
     run.call(i, context);
     return Outcome::kCompleted;
   } catch (...) {
-    return fail(run, i, std::current_exception());
+    error = std::current_exception();
   }
+  return fail(run, i, std::move(error));
 }
 
 Outcome ThreadedEngine::execute_unusual(GraphRun& run, std::uint32_t i,
@@ -46,11 +49,13 @@ Outcome ThreadedEngine::execute_unusual(GraphRun& run, std::uint32_t i,
     run.carry(i, failure, ledger_);
     return failure->error ? Outcome::kSkipped : Outcome::kCancelled;
   }
+  std::exception_ptr error;
   try {
     run.call(i, context);
   } catch (...) {
-    return fail(run, i, std::current_exception());
+    error = std::current_exception();
   }
+  if (error != nullptr) return fail(run, i, std::move(error));
   run.carry(i, nullptr, ledger_);
   return Outcome::kCompleted;
 }

@@ -174,7 +174,7 @@ void ThreadedEngine::execute_unusual(Operation& op, RunContext& context, Operati
 
 bool ThreadedEngine::must_skip(Operation& op, RunContext& context) {
   // A stream may run it while what it waits for on the device is still to come.
-  if (op.is(Operation::kOnStream)) op.meet(ledger_.inherited(op));
+  if (op.is(Operation::kOnStream)) ledger_.drop(op.meet(ledger_.inherited(op)));
   if (op.kind() == Submission::Kind::kRun && is_on(kCancelling)) op.set(Operation::kCancelled);
   if (op.is(Operation::kCancellable)) {
     context.group = op.extras->cancel.state();
@@ -229,7 +229,7 @@ void ThreadedEngine::finish(Operation& op, ReadyList& ready) {
 
 void ThreadedEngine::settle_unusual(Operation& op) noexcept {
   // Of a stream's operation only now is it final.
-  if (op.is(Operation::kOnStream)) op.meet(ledger_.inherited(op));
+  if (op.is(Operation::kOnStream)) ledger_.drop(op.meet(ledger_.inherited(op)));
   // What was thrown goes before what the Completion failed with.
   if (op.is(Operation::kAsync)) {
     if (auto error = std::exchange(op.extras->failed, nullptr)) op.keep_thrown(std::move(error));

@@ -332,8 +332,15 @@ inline void Tracker::end(Operation& op, Access& access, ReadyList& ready) {
     if (var.ended >= VarState::kMostEnded) settle(var, std::exchange(var.ended, 0));
     return;
   }
-  if (var.is_poisoned) drop(var.poison);  // it may go with the variable
-  settle(var, std::exchange(var.ended, 0));
+  const std::uint64_t ended = std::exchange(var.ended, 0);
+  var.is_poisoned ? settle_poisoned(var, ended) : settle(var, ended);
+}
+
+/// Its exception does not go with the variable.
+void Tracker::settle_poisoned(VarState& var, std::uint64_t count) {
+  if (!settles_last(var, count)) return;
+  drop(std::move(var.poison));
+  delete &var;
 }
 
 void Tracker::done(Operation& op, ReadyList& ready) {

@@ -102,6 +102,7 @@ class Tracker {
   /// Keeps what is not needed any more until somebody destroys it, without the lock.
   void drop(FailurePtr failure) noexcept { dropped_.add(std::move(failure)); }
   bool has_dropped() const { return !dropped_.empty(); }
+  std::uint64_t dropped() const { return dropped_.added(); }  ///< how many so far
   FailurePtr take_dropped() noexcept { return dropped_.take(); }
 
  private:
@@ -112,6 +113,7 @@ class Tracker {
   void unblock(Operation& op, ReadyList& ready) const;
   void end(Operation& op, Access& access, ReadyList& ready);
   void carry(VarState& var, const FailurePtr& poison);
+  void settle_poisoned(VarState& var, std::uint64_t count);
   void end_of(VarState& var, const Access& access);
 
   /// Steps that lend_priority() may take, as of the push of operation `credited_`.

@@ -27,8 +27,12 @@ void release(VarState* state) noexcept {
   settle(*state, VarState::kHandles - state->named);
 }
 
+bool settles_last(VarState& var, std::uint64_t count) noexcept {
+  return var.left.fetch_sub(count, std::memory_order_acq_rel) == count;
+}
+
 void settle(VarState& var, std::uint64_t count) noexcept {
-  if (var.left.fetch_sub(count, std::memory_order_acq_rel) == count) delete &var;
+  if (settles_last(var, count)) delete &var;
 }
 
 std::uint64_t give_trace_id(VarState& var) {

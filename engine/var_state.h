@@ -69,6 +69,8 @@ struct alignas(64) VarState : base::InBlockCache<VarState> {
 
 /// So many of what `left` counts are gone; destroys `var` if nothing is left.
 void settle(VarState& var, std::uint64_t count) noexcept;
+/// The same, but true if nothing is left: then the caller destroys `var`.
+bool settles_last(VarState& var, std::uint64_t count) noexcept;
 
 /// The trace_id of `var`, which gets one if it has none: a number that no other variable of the
 /// process ever has, unlike the address. The caller holds the engine's lock.

@@ -55,8 +55,12 @@ struct ShutdownReport {
 /// those are skipped and pass the same error on, and waiting for such a variable throws it. So does
 /// an operation that is cancelled before it starts: by shutdown(), or in a group (CancelSource). Of
 /// several errors that meet, the one of the operation with the lowest sequence number goes on. What
-/// an operation throws that mutates nothing only wait_for_all() tells. An exception that is not
-/// needed any more is destroyed on a thread of its own, where it may push, block and wait.
+/// an operation throws that mutates nothing only wait_for_all() tells.
+///
+/// An exception that no variable carries and nothing will report any more is destroyed, in engines
+/// with threads, on a thread for that, one after the other: there it may push and wait, but not
+/// shut the engine down. Who has caught it, or drops the last handle of a variable with it, may
+/// destroy it instead.
 ///
 /// An empty, deleted or foreign variable and a null callable are std::invalid_argument; a push
 /// after shutdown() from outside of operations is EngineStopped.
@@ -68,8 +72,9 @@ class Engine {
 
   /// An option out of its range is std::invalid_argument.
   explicit Engine(const EngineOptions& options = {});
-  /// Waits for every pushed operation, so what these use must be declared before the engine; after
-  /// a shutdown() that had to abandon some it does not, and what those use must outlive them.
+  /// Waits for every pushed operation, and until exceptions that are not needed any more are
+  /// destroyed, so what these use must be declared before the engine; after a shutdown() that had
+  /// to abandon operations it does not, and what those use must outlive them.
   /// Errors that no wait has told are dropped.
   ~Engine();
   Engine(const Engine&) = delete;

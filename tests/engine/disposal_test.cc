@@ -183,6 +183,60 @@ TEST_CASE("an exception is destroyed while nobody calls its engine") {
   done.wait();
 }
 
+TEST_CASE("an exception that is destroyed already when its engine is shut down may push") {
+  for (int round = 0; round < 100; ++round) {
+    std::atomic<int> ran{0};
+    Engine engine(with_workers(1));
+    const Var x = engine.new_variable();
+    poison(engine, x, [&] { engine.push([&ran] { ++ran; }, {}, {}); });
+    engine.push([] {}, {}, {x}, {.overwrites = true});
+    engine.wait_for_var(x);
+    const ShutdownReport report = engine.shutdown();
+    CHECK(report.completed == 2);
+    CHECK(ran == 1);
+  }
+}
+
+TEST_CASE("an exception that takes long to destroy leaves no operation abandoned") {
+  Engine engine(with_workers(1));
+  const Var x = engine.new_variable();
+  Gate begun;
+  Gate goes_on;
+  poison(engine, x, [&] {
+    begun.open();
+    goes_on.wait();
+  });
+  engine.push([] {}, {}, {x}, {.overwrites = true});
+  begun.wait();
+  const ShutdownReport report =
+      engine.shutdown(ShutdownMode::kDrain, std::chrono::milliseconds(20));
+  CHECK(report.abandoned == 0);
+  CHECK_NOTHROW(engine.wait_for_all());
+  goes_on.open();
+}
+
+TEST_CASE("an exception beyond those that are kept for a report may wait when it is destroyed") {
+  Engine engine(with_workers(1));
+  const Var x = engine.new_variable();
+  const Var y = engine.new_variable();
+  std::atomic<int> destroyed{0};
+  const Recording recording = engine.record([&] {
+    engine.push(
+        [&] {
+          throw AtItsEnd([&] {
+            engine.wait_for_var(y);
+            ++destroyed;
+          });
+        },
+        {x}, {});
+  });
+  constexpr int kKept = 1024;
+  constexpr int kBeyond = 500;
+  for (int i = 0; i < kKept + kBeyond; ++i) recording.run();
+  while (destroyed < kBeyond - 1) std::this_thread::yield();  // the recording carries the last one
+  CHECK_THROWS_AS(engine.wait_for_all(), AggregateError);
+}
+
 TEST_CASE("an exception that a recording has overwritten may wait when it is destroyed") {
   Engine engine(with_workers(1));
   const Var x = engine.new_variable();

@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 
-#include "engine/kept_nodes.h"
 #include "engine/ledger_turn.h"
 #include "engine/operation_scope.h"
 
@@ -28,8 +27,6 @@ void refuse_child(const char* /*call*/) { std::abort(); }  // no test forks
 const OperationScope* OperationScope::of(const EngineCore& /*engine*/) noexcept { return nullptr; }
 
 void Ledger::Turn::wait_for_block() {}  // no test opens one
-
-void KeptNodes::put_all() {}  // no test has any
 
 bool Disposal::ask() noexcept { std::abort(); }  // no test drops anything
 void Disposal::stop() {}
