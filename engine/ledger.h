@@ -71,7 +71,6 @@ class Ledger {
   /// the submission is neither forced nor admitted. Throws EngineStopped, std::invalid_argument.
   std::uint64_t push(Submission& submission, const Route& route, ReadyList& ready);
   void check(const Submission& submission);  ///< throws what push() would for its variables
-
   enum class Pushed : std::uint8_t { kNone, kSome, kAll };
   /// Pushes the next operations of `block`; the first call opens it, the last one closes it. Call
   /// it until all are pushed, and meanwhile run nothing. None, with nothing changed, if there is

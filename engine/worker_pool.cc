@@ -403,8 +403,9 @@ ReadyNode* WorkerPool::keep_or_queue(Worker& me, ReadyNode& node) {
 ReadyNode* WorkerPool::go_on_with(Worker& me, KeptNodes& kept) {
   const std::span<ReadyNode* const> nodes = kept.end();
   if (nodes.empty()) return nullptr;
+  if (nodes.size() == 1) return keep_or_queue(me, *nodes.front());
   if (me.looks_around()) take_in(&me, /*searching=*/false);
-  return nodes.size() == 1 ? keep_or_queue(me, *nodes.front()) : queue_and_take(me, nodes);
+  return queue_and_take(me, nodes);
 }
 
 ReadyNode* WorkerPool::queue_and_take(Worker& me, std::span<ReadyNode* const> nodes) {

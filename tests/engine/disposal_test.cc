@@ -42,6 +42,17 @@ void poison(Engine& engine, const Var& var, const std::function<void()>& end) {
   CHECK_THROWS_AS(engine.wait_for_all(), AggregateError);
 }
 
+/// Returns when an exception that `var` has carried is being destroyed, which ends after `goes_on`.
+void begin_to_destroy(Engine& engine, const Var& var, const Gate& goes_on) {
+  const auto begun = std::make_shared<Gate>();
+  poison(engine, var, [begun, &goes_on] {
+    begun->open();
+    goes_on.wait();
+  });
+  engine.push([] {}, {}, {var}, {.overwrites = true});
+  begun->wait();
+}
+
 TEST_CASE("an exception that is destroyed may wait for what its operation has made ready") {
   for (const int workers : {1, 2}) {
     Engine engine(with_workers(workers));
@@ -104,14 +115,8 @@ TEST_CASE("an exception that is destroyed may wait for the run of a recording") 
 TEST_CASE("an exception that is destroyed holds up no worker") {
   Engine engine(with_workers(1));
   const Var x = engine.new_variable();
-  Gate begun;
   Gate goes_on;
-  poison(engine, x, [&] {
-    begun.open();
-    goes_on.wait();
-  });
-  engine.push([] {}, {}, {x}, {.overwrites = true});
-  begun.wait();
+  begin_to_destroy(engine, x, goes_on);
   engine.push([&] { goes_on.open(); }, {}, {x});
   engine.wait_for_all();
 }
@@ -183,7 +188,7 @@ TEST_CASE("an exception is destroyed while nobody calls its engine") {
   done.wait();
 }
 
-TEST_CASE("an exception that is destroyed already when its engine is shut down may push") {
+TEST_CASE("an exception that is dropped before its engine is shut down may push") {
   for (int round = 0; round < 100; ++round) {
     std::atomic<int> ran{0};
     Engine engine(with_workers(1));
@@ -200,14 +205,8 @@ TEST_CASE("an exception that is destroyed already when its engine is shut down m
 TEST_CASE("an exception that takes long to destroy leaves no operation abandoned") {
   Engine engine(with_workers(1));
   const Var x = engine.new_variable();
-  Gate begun;
   Gate goes_on;
-  poison(engine, x, [&] {
-    begun.open();
-    goes_on.wait();
-  });
-  engine.push([] {}, {}, {x}, {.overwrites = true});
-  begun.wait();
+  begin_to_destroy(engine, x, goes_on);
   const ShutdownReport report =
       engine.shutdown(ShutdownMode::kDrain, std::chrono::milliseconds(20));
   CHECK(report.abandoned == 0);
