@@ -22,6 +22,7 @@ namespace {
 using support::kRight;
 using support::kWrong;
 using support::throws_forked_child;
+using support::wait_until_workers_run;
 
 /// Forks; the child leaves with kRight if `check` is true there. The child's exit code.
 int in_child(const std::function<bool()>& check) {
@@ -35,6 +36,7 @@ int in_child(const std::function<bool()>& check) {
 TEST_CASE("every member of an engine throws ForkedChild in a forked child") {
   HEDDLE_FOR_EACH(options, every_engine);
   Engine engine(options);
+  wait_until_workers_run(engine);
   const Var x = engine.new_variable();
   engine.push([] {}, {}, {x});
   const int code = in_child([&] { return support::all_throw_forked_child(engine, x); });
@@ -46,6 +48,7 @@ TEST_CASE("every member of an engine throws ForkedChild in a forked child") {
 TEST_CASE("ForkedChild names the call that throws it") {
   HEDDLE_FOR_EACH(options, every_engine);
   Engine engine(options);
+  wait_until_workers_run(engine);
   std::optional<Completion> kept;
   engine.push_async(
       [&kept](RunContext&, Completion completion) {
@@ -75,6 +78,7 @@ TEST_CASE("a forked child may drop variables, completions and the engine") {
   HEDDLE_FOR_EACH(options, every_engine);
   std::optional<Completion> kept;
   std::optional<Engine> engine(options);
+  wait_until_workers_run(*engine);
   Var x = engine->new_variable();
   engine->push_async(
       [&kept](RunContext&, Completion completion) {
@@ -97,6 +101,7 @@ TEST_CASE("a forked child may drop variables, completions and the engine") {
 
 TEST_CASE("a forked child may make an engine of its own without threads") {
   Engine parents;
+  wait_until_workers_run(parents);
   for (const EngineKind kind : {EngineKind::kNaive, EngineKind::kExplore}) {
     const int code = in_child([kind] {
       EngineOptions options;

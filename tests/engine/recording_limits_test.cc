@@ -13,6 +13,7 @@
 #include "heddle/engine.h"
 
 #include "tests/support/engines.h"
+#include "tests/support/forked_child.h"
 #include "tests/support/gate.h"
 
 // Where Recording::run() is refused, waits or is cut short.
@@ -84,6 +85,7 @@ TEST_CASE("a recording that refers to nothing refuses to run") {
 TEST_CASE("in a forked child a recording throws ForkedChild and can be destroyed") {
   HEDDLE_FOR_EACH(options, every_engine);
   Engine engine(options);
+  support::wait_until_workers_run(engine);
   Recording recording = engine.record([&] { engine.push([] {}, {}, {}); });
   recording.run();
   const pid_t child = fork();

@@ -135,9 +135,13 @@ void ShortProgram::run_round() {
 /// One of the operations takes long, until those that do not wait for it have run.
 void ShortProgram::hold() {
   support::Gate gate;
-  const bool by_operation = engine_.options().cpu_workers > 1 && below(2) == 0;
+  const bool has_room = engine_.options().max_pending > 100;
+  // On a stream it may go before older ones, which have to stand behind it then and keep their
+  // places: of few there may be none for who opens the gate.
+  const bool by_operation = engine_.options().cpu_workers > 1 && below(2) == 0 &&
+                            (has_room || num_gpus() == 0);
   push([&gate] { gate.wait(); });
-  if (engine_.options().max_pending > 100) push_short(4);
+  if (has_room) push_short(4);
   if (by_operation) {
     ++pushed_;
     engine_.push(
