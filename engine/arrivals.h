@@ -23,7 +23,7 @@ struct alignas(64) Arrival {
 
   union {
     std::array<VarState*, Operation::kInlineAccesses> variables;  ///< the mutated ones first
-    ManyVariables* many = nullptr;  ///< owned, with the queue: so no Stretch goes on over it
+    ManyVariables* many = nullptr;  ///< owned, with the queue: a Stretch ends before it
   };
   LaneQueue* queue = nullptr;  ///< null if it has many; then the counts are 0
   int priority = 0;
@@ -83,7 +83,7 @@ inline void begin_from(Operation& op, const Arrival& arrival) {
 ///  - The task of a place without an arrival may be one that has run, if nothing is to be done to
 ///    destroy it: the next one is made over it, and nothing looks at it.
 ///  - Who publishes holds lock(), which is sequentially consistent, and looks afterwards whether a
-///    worker sleeps; who is going to sleep says so, and then asks seems_empty() (both sequentially
+///    worker sleeps; who is going to sleep says so, and then asks empty() (both sequentially
 ///    consistent, too): one sees the other.
 template <std::size_t kChunk>
 class BasicArrivals {
@@ -158,9 +158,9 @@ class BasicArrivals {
   std::uint64_t published() const { return published_.load(std::memory_order_acquire); }
   /// False if there may be some, or somebody is just pushing. Sees all that is published by who
   /// then sees nobody asleep.
-  bool seems_empty() const { return !lock_.is_held() && looks_empty(); }
+  bool empty() const { return !lock_.is_held() && seems_empty(); }
   /// The same, but may miss what is just published.
-  bool looks_empty() const { return seem_fewer(1); }
+  bool seems_empty() const { return seem_fewer(1); }
   bool seem_fewer(std::uint64_t count) const {
     return published_.load(std::memory_order_relaxed) - taken_.load(std::memory_order_relaxed) <
            count;

@@ -12,7 +12,7 @@ namespace heddle::detail {
 /// Thread safety: every member may be called from any thread.
 class AskedOnce {
  public:
-  /// Between two times `look` is done `between` is.
+  /// Calls `look`, and `between` before each further `look`.
   template <class Look, class Between>
   void ask(Look&& look, Between&& between) {
     if (asked_.fetch_add(1) != 0) return;

@@ -57,7 +57,7 @@ void GraphRun::fill(Operation& op, std::uint32_t use) {
   const unsigned named = last.name.empty() ? 0U : unsigned{Operation::kNamed};
   const std::uint16_t kind = Operation::flags_of(Submission::Kind::kUse, last.options.lane);
   op.begin(last.priority, last.options.device,
-           static_cast<std::uint16_t>(Operation::kInline | named | kind), nullptr);
+           static_cast<std::uint16_t>(Operation::kNoQueue | named | kind), nullptr);
   op.outcome = Outcome::kCompleted;
   std::construct_at(&op.use, Operation::Use{.run = this, .number = use, .versions = shape.writes});
   uses_[use] = &op;
@@ -124,21 +124,21 @@ void GraphRun::submit(WorkerPool& pool, GraphItem* item, bool helps) {
   if (item != nullptr) {
     pool.put(*item);
   } else if (helps) {
-    pool.help();
+    pool.wake_one();
   }
 }
 
-void GraphRun::keep_going() {
+void GraphRun::leave_order_if_stuck() {
   if (is_shared_) return;
   // Who grants has counted what it expected before, so this misses none of granted_.
   const bool has_all = granted_ == grants_.load(std::memory_order_relaxed);
-  if (used_items_ == 0 && granted_ != 0 && has_all) ready_.keep_going();
+  if (used_items_ == 0 && granted_ != 0 && has_all) ready_.leave_order_if_stuck();
   // It changes only while no item is used: nobody posts an end before it has taken lock_.
   keeps_order_.store(ready_.in_order(), std::memory_order_relaxed);
 }
 
 void GraphRun::keep_going_if_first() {
-  if (ready_.in_order() && !pool_.is_at_run_before(first_place())) keep_going();
+  if (ready_.in_order() && !pool_.is_at_run_before(first_place())) leave_order_if_stuck();
 }
 
 bool GraphRun::leave_order() {
@@ -227,17 +227,17 @@ void GraphRun::carry(std::uint32_t i, const FailurePtr& failure, Ledger& ledger)
 GraphItem* GraphRun::join(const ReadyPlace& other) {
   const std::lock_guard lock(lock_);
   const auto is_first = [&] { return other.node == nullptr || goes_before(first_place(), other); };
-  if (granted_ != 0 && ready_.in_order() && is_first()) keep_going();
+  if (granted_ != 0 && ready_.in_order() && is_first()) leave_order_if_stuck();
   return !ready_.empty() && is_first() ? use_item() : nullptr;
 }
 
 bool GraphRun::is_ready() {
   const std::lock_guard lock(lock_);
-  keep_going();
+  leave_order_if_stuck();
   return !ready_.empty() || holds_back();
 }
 
-bool GraphRun::is_kept() {
+bool GraphRun::is_held_in_order() {
   const std::lock_guard lock(lock_);
   return holds_back();
 }

@@ -39,10 +39,10 @@ struct GraphItem : ReadyNode {
 ///  - While something is ready an item is used: it is in the pool's hands, or its worker comes back
 ///    for more. Who makes something ready looks, before it gives the lock back, whether a worker
 ///    sleeps; who goes to sleep says so and then asks is_ready(): one sees the other.
-///  - What would be ready out of order is so, too, where there is one worker, as who grants a use
-///    gives up the order, unless the next operation is ready, or a grant is on its way to here:
-///    then who brings the last one of these looks again. Or unless the worker is at a run that goes
-///    first: it looks here afterwards, under the lock, and so does who goes to sleep.
+///  - With one worker who grants a use leaves the order if the next operation is not ready. It does
+///    not if another grant is on its way, as who brings the last one looks again, or if the worker
+///    is at a run that goes first: it looks here afterwards, under the lock, as does who goes to
+///    sleep.
 ///  - Where there are several, small operations are in order, too, as one worker is faster then.
 ///    As long as that may hold something back it counts as ready: one that has nothing else to do
 ///    does not go to sleep, but naps, and gives up the order when it sees that nothing goes on.
@@ -123,7 +123,7 @@ class GraphRun {
   GraphItem* join(const ReadyPlace& other);
   bool is_ready();
   /// In order, in a pool of several workers, so that something may be ready that no one sees.
-  bool is_kept();
+  bool is_held_in_order();
   /// No more: several workers may take part. True: what is posted has to be collected then.
   bool leave_order();
   /// The worker that posts the end of a use may leave it to others to take note of it.
@@ -166,7 +166,7 @@ class GraphRun {
   bool holds_back() const { return is_shared_ && granted_ != 0 && ready_.holds_back(); }
   bool wants_help() const;
   /// Where there is one worker: out of order if the next operation does not become ready at once.
-  void keep_going();
+  void leave_order_if_stuck();
   /// The same, unless the worker is at a run that goes first: it looks here after that.
   void keep_going_if_first();
   /// An item to submit if something is ready and none is used, or null.

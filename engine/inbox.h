@@ -43,12 +43,12 @@ class BasicInbox {
     return number;
   }
 
-  /// True if all that came before the node with this number has been taken.
+  /// True if the node with this number is the next one to be taken.
   bool is_first(std::size_t number) const { return taken_.load() == number; }
 
   bool empty() const { return put_.load() == taken_.load(); }
   /// As empty(), but may miss what is being put, and takes no line from who puts the next.
-  bool looks_empty() const { return !is_put(taken_.load(std::memory_order_relaxed)); }
+  bool seems_empty() const { return !is_put(taken_.load(std::memory_order_relaxed)); }
 
   /// Calls `take` for the nodes, first come first, up to the first that is still being put.
   template <class Take>

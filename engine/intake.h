@@ -53,7 +53,7 @@ class Intake {
 
   base::SeenSpinLock& lock() { return arrivals_.lock(); }
 
-  // By any thread that holds no lock.
+  // By any thread; try_leave() by one that holds no lock.
   struct Left {
     std::uint64_t sequence = 0;  ///< 0: it is not left
     bool lacks_room = false;     ///< the caller must have a place first, and else calls push()
@@ -64,10 +64,10 @@ class Intake {
   /// std::bad_alloc.
   Left try_leave(const PlainPush& push, std::string_view call,
                  std::unique_ptr<ManyVariables>* many = nullptr);
-  /// False if there is none: see Arrivals::seems_empty().
-  bool has_arrivals() const { return !arrivals_.seems_empty(); }
+  /// False if there is none: see Arrivals::empty().
+  bool has_arrivals() const { return !arrivals_.empty(); }
   /// The same, but may miss some.
-  bool seems_to_have_arrivals() const { return !arrivals_.looks_empty(); }
+  bool seems_to_have_arrivals() const { return !arrivals_.seems_empty(); }
   bool seem_fewer(std::uint64_t count) const { return arrivals_.seem_fewer(count); }
 
   // By who has the lock.

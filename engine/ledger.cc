@@ -139,7 +139,7 @@ bool Ledger::try_admit(ReadyList& ready, bool forced) {
   const Turn turn(*this);
   const std::lock_guard lock(intake_.lock());
   if (!forced) {
-    if (!limit().has_room()) open_stretch();
+    if (!limit().has_room()) dissolve_stretch_locked();
     if (!limit().has_room()) collect_locked(ready);
     if (limit().stopped() || !limit().has_room()) return false;
   }
@@ -225,9 +225,9 @@ void Ledger::end(Operation& op, ReadyList& ready, bool keeps_place) {
   if (!keeps_place) limit().give_back();
 }
 
-void Ledger::waits(const Operation& op, std::vector<device::Token>& tokens) {
+void Ledger::tokens_before(const Operation& op, std::vector<device::Token>& tokens) {
   const std::lock_guard lock(lock_);
-  Tracker::waits(op, tokens);
+  Tracker::tokens_before(op, tokens);
 }
 
 bool Ledger::issued(Operation& op, device::Token token, ReadyList& ready) {
@@ -328,7 +328,7 @@ void Ledger::stop_waiters() {
 
 Ledger::Ended Ledger::ended(ReadyList& ready) {
   const Turn turn(*this);
-  open_stretch();
+  dissolve_stretch_locked();
   collect_locked(ready);
   const std::lock_guard lock(intake_.lock());
   const auto count = [this](Outcome outcome) {
@@ -347,7 +347,7 @@ Ledger::Ended Ledger::ended(ReadyList& ready) {
 std::uint64_t Ledger::version(VarState* var, ReadyList& ready) {
   const Turn turn(*this);
   check_usable(var, engine_.id(), "Engine::version");
-  open_stretch();
+  dissolve_stretch_locked();
   collect_locked(ready);
   return var->version;
 }

@@ -30,9 +30,9 @@ struct Block;
 ///
 /// All dependency work is done under this lock, with plain loads and stores, and by few threads.
 /// Who pushes a plain operation leaves it in the Intake; a worker that has ended one posts it in
-/// its mailbox; either is one atomic operation, on lines that only one thread writes. A worker that
-/// has nothing else to do takes note of many of both at a time; so the lines of variables and
-/// operations stay in one cache. Only for what somebody waits for the lock is taken at once.
+/// its mailbox; either is one atomic operation, on lines that only pushers write, or only it. An
+/// idle worker takes note of many of both at a time; so the lines of variables and operations stay
+/// in one cache. Only for what somebody waits for the lock is taken at once.
 ///
 /// Thread safety: every member may be called from any thread. How long the lock is held depends on
 /// the size of one operation, and of what is in the mailboxes or in a Stretch, only; but for who
@@ -40,7 +40,7 @@ struct Block;
 ///
 /// Invariants:
 ///  - An operation is unused, being filled by who holds the lock, kept for a Stretch, pending, or
-///    posted. While a stretch is not open nothing that has a place names its variables.
+///    posted. While there is a stretch nothing that has a place names its variables.
 ///  - What is asked of a variable is asked when all that had arrived has been taken in; what does
 ///    not just run on a worker is pushed then, too.
 ///  - What is posted and not taken note of is waited for by nobody, or by uses of later runs, until
@@ -92,11 +92,11 @@ class Ledger {
   /// The worker of `queues` with the mailbox `own` takes part in the stretch, if it `joins` others,
   /// or begins one, unless something is to be run first.
   StretchPlace enter_stretch(Queues queues, bool joins, Mailbox& own, ReadyList& ready);
-  /// Its last one `has_failed`, or others have opened the stretch: then returns that as an
+  /// Its last one `has_failed`, or others have dissolved the stretch: then returns that as an
   /// operation, which the worker ends; else null.
   Operation* leave_stretch(Stretch& stretch, std::size_t place, bool has_failed);
   bool has_stretch() const { return stretches_.current() != nullptr; }
-  void end_stretch();  ///< as far as it has not begun
+  void dissolve_stretch();  ///< as far as it has not begun
   /// As collect(), or leaves it to another thread that is in here: that looks once more. Between
   /// two looks `hand_on` is called for what is ready so far.
   template <class HandOn>
@@ -112,7 +112,7 @@ class Ledger {
     return intake_.limit().has_line() || var_waiters_.load() != 0 || is_waited_for_all();
   }
   /// How often a thread has begun to wait for a variable.
-  std::uint32_t waits() const { return waits_.load(std::memory_order_relaxed); }
+  std::uint32_t waits_begun() const { return waits_.load(std::memory_order_relaxed); }
   /// Ends `op` unless another thread has the lock just now.
   bool try_end(Operation& op, ReadyList& ready);
   /// Takes note of what is posted, and ends uses of a run, or none. True if it has ended with them.
@@ -121,7 +121,7 @@ class Ledger {
   void end(Operation& op, ReadyList& ready, bool keeps_place = false);
 
   // For what runs on streams.
-  void waits(const Operation& op, std::vector<device::Token>& tokens);
+  void tokens_before(const Operation& op, std::vector<device::Token>& tokens);
   /// `op` stands in the order of its stream at `token`. False, and nothing released, if it has run
   /// to its end already: the caller ends it.
   bool issued(Operation& op, device::Token token, ReadyList& ready);
@@ -190,7 +190,7 @@ class Ledger {
   std::size_t take_in_locked(ReadyList& ready, std::size_t most = kAll);
   void take_in_all(ReadyList& ready);  ///< what has arrived before the call; may throw
   StretchPlace begin_stretch(Queues queues);
-  void open_stretch();
+  void dissolve_stretch_locked();
   void place_running(Operation& op, const Arrival& arrival);
   void end_posted(Operation& op, ReadyList& ready);
   void end_locked(Operation& op, ReadyList& ready);

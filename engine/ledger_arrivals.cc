@@ -32,7 +32,7 @@ bool try_make_extras(Operation& op, const Arrival& arrival) noexcept try {
 std::size_t Ledger::take_in_locked(ReadyList& ready, std::size_t most) {
   Arrivals& arrivals = intake_.arrivals();
   const std::uint64_t before = arrivals.taken();
-  open_stretch();
+  dissolve_stretch_locked();
   const std::size_t count = std::min<std::uint64_t>(arrivals.size(), most);
   for (std::size_t i = 0; i != count; ++i) {
     if (operations_.unused() == 0) collect_locked(ready);

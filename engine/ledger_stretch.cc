@@ -131,18 +131,18 @@ StretchPlace Ledger::begin_stretch(Queues queues) {
   return {.stretch = stretch};
 }
 
-void Ledger::end_stretch() {
+void Ledger::dissolve_stretch() {
   const Turn turn(*this);
-  open_stretch();
+  dissolve_stretch_locked();
 }
 
 /// Those that have run end; those that run become operations.
-void Ledger::open_stretch() {
+void Ledger::dissolve_stretch_locked() {
   if (stretches_.current() == nullptr) return;
   Stretch& stretch = *stretches_.current();
   stretches_.set_current(nullptr);
   Arrivals& arrivals = intake_.arrivals();
-  const std::size_t claimed = stretch.open();
+  const std::size_t claimed = stretch.dissolve();
   std::array<Running, Stretch::kPlaces> running;
   const std::span<const Running> all = what_runs(stretch, running);
   auto next = all.begin();
@@ -183,7 +183,7 @@ Operation* Ledger::leave_stretch(Stretch& stretch, std::size_t place, bool has_f
   const Turn turn(*this);
   if (stretches_.current() == &stretch) {
     if (!has_failed) stretch.rest(place);
-    open_stretch();
+    dissolve_stretch_locked();
   }
   const Stretch::Left left = stretch.leave(place);
   if (left.is_last) {

@@ -10,7 +10,8 @@
 
 namespace heddle::detail {
 
-/// How small the operations of a pool are, as far as its workers have measured some.
+/// How small the operations of a pool are, as far as its workers have measured some: fine ones take
+/// some 0.1 us, tiny ones up to 0.3 us, short ones up to 16 us.
 ///
 /// Thread safety: every member may be called from any thread.
 class MeasuredGrain {

@@ -89,7 +89,7 @@ MemoryRelief Ledger::relief_for(const MemoryWait& wait) {
     }
     // Some thread is at it, or the GPU.
     const bool is_free =
-        may_run && (op.is(Operation::kInline) || op.kind() == Submission::Kind::kDelete);
+        may_run && (op.is(Operation::kNoQueue) || op.kind() == Submission::Kind::kDelete);
     if (is_earlier && phase == Phase::kRunning && !op.is(Operation::kOnStream)) {
       relief.is_sure = true;
     }

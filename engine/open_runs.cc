@@ -25,8 +25,9 @@ bool OpenRuns::has_ready() const {
   return std::any_of(runs_.begin(), runs_.end(), [](GraphRun* run) { return run->is_ready(); });
 }
 
-bool OpenRuns::has_kept() const {
-  return std::any_of(runs_.begin(), runs_.end(), [](GraphRun* run) { return run->is_kept(); });
+bool OpenRuns::has_held_in_order() const {
+  return std::any_of(runs_.begin(), runs_.end(),
+                     [](GraphRun* run) { return run->is_held_in_order(); });
 }
 
 void OpenRuns::leave_orders() const {

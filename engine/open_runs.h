@@ -25,7 +25,7 @@ class OpenRuns {
   /// An item with an operation that goes before `other`, which may be none; or null.
   GraphItem* join(const ReadyPlace& other) const;
   bool has_ready() const;
-  bool has_kept() const;
+  bool has_held_in_order() const;
   /// What is posted has to be collected then.
   void leave_orders() const;
   /// How many of their operations have ended.

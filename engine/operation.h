@@ -49,7 +49,7 @@ struct alignas(kOperationBytes) Operation : ReadyNode {
     kFollowsIssued = 1U << 4U,
     kNamed = 1U << 5U,
     kManyAccesses = 1U << 6U,
-    kInline = 1U << 7U,       ///< has no queue: run by whoever makes it ready
+    kNoQueue = 1U << 7U,      ///< has no queue: run by whoever makes it ready
     kCancellable = 1U << 8U,  ///< it is of a group
     kFreesEarly = 1U << 9U,   ///< gives a block back to a device that frees early
   };
@@ -88,7 +88,7 @@ struct alignas(kOperationBytes) Operation : ReadyNode {
   base::Atomic<Awaited> awaited{Awaited::kNo};  ///< written under the lock
   std::uint64_t generation = 0;                 ///< which waits for everything cover it
   Device device;
-  LaneQueue* queue = nullptr;  ///< where it runs; null if kInline
+  LaneQueue* queue = nullptr;  ///< where it runs; null if kNoQueue
   std::unique_ptr<OperationExtras> extras;
   std::uint32_t blockers = 0;  ///< pairs of its accesses and what they wait for; under the lock
   std::uint16_t flags = 0;

@@ -100,7 +100,7 @@ void PoolGroup::hand_over(const WorkerPool& pool) const {
   if (!pool.may_stand_in()) return;
   for (std::size_t i = 0; i != count(); ++i) {
     WorkerPool& other = this->pool(i);
-    if (&other != &pool && other.lacks_worker()) other.help();
+    if (&other != &pool && other.lacks_worker()) other.wake_one();
   }
 }
 

@@ -76,7 +76,7 @@ class ReadyOps {
   /// Only in order.
   void leave_order();
   /// Leaves the order if nothing is ready in it: all uses that have ended are ended.
-  void keep_going() {
+  void leave_order_if_stuck() {
     if (holds_back() && empty() && !is_taken_) leave_order();
   }
 

@@ -82,7 +82,7 @@ bool StreamLane::may_issue() {
 
 void StreamLane::issue(Operation& op, bool& is_held) {
   is_held = false;
-  engine_.ledger().waits(op, waits_);
+  engine_.ledger().tokens_before(op, waits_);
   if (engine_.tracing()) op.extras->issued_at = now_ns();
   // An asynchronous operation ends when its Completion says so, of which the stream knows nothing:
   // what depends on it is released then, and `op` may be gone as soon as it is issued.

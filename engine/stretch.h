@@ -21,8 +21,8 @@ namespace heddle::detail {
 /// that it waits for none of the few that run; as long as no other thread asks, nobody needs to
 /// know more.
 ///
-/// Whoever does ask opens the stretch: what runs gets its place among the pending operations then,
-/// and what has not begun is taken in like any other arrival.
+/// Whoever does ask dissolves the stretch: what runs gets its place among the pending operations
+/// then, and what has not begun is taken in like any other arrival.
 ///
 /// A worker that is alone claims with one atomic operation. When another one joins it, both claim
 /// under lock_.
@@ -32,9 +32,9 @@ namespace heddle::detail {
 ///
 /// Invariants:
 ///  - Arrivals before the next one have been claimed. Those of them that running_ does not name
-///    have run, which is seen by who claims or opens afterwards.
+///    have run, which is seen by who claims or dissolves afterwards.
 ///  - No two that run conflict.
-///  - An arrival is claimed, or what it holds is moved out of it by who has opened the stretch:
+///  - An arrival is claimed, or what it holds is moved out of it by who has dissolved the stretch:
 ///    both change claimed_, or take lock_, and so one of the two comes first. The claims of who is
 ///    alone release what it has run before, which share() acquires.
 ///  - A place is taken from enter() to leave(); so long the chunk of the arrivals is held.
@@ -50,7 +50,7 @@ class BasicStretch : public ReadyNode {
     kBlocked,  ///< the next one waits for what another worker runs
     kRest,     ///< all are claimed, and others run some
     kEnd,      ///< all have run
-    kLeave,    ///< others have opened it, or the next one is of a generation that must wait
+    kLeave,    ///< others have dissolved it, or the next one is of a generation that must wait
   };
   /// For running_: nothing.
   static constexpr std::uint8_t kNone = kChunk;
@@ -68,7 +68,7 @@ class BasicStretch : public ReadyNode {
     alone_next_ = 0;
     next_ = 0;
     is_alone_ = true;
-    is_shared_ = is_open_ = false;
+    is_shared_ = is_dissolved_ = false;
     places_ = 0;
     running_.fill(kNone);
     claimed_.store(0, std::memory_order_relaxed);
@@ -79,7 +79,7 @@ class BasicStretch : public ReadyNode {
   const Arrival& last() const { return arrivals_.back(); }
   std::size_t size() const { return arrivals_.size(); }
   /// A place for a worker: the first one is for the one that is alone at first. If the stretch is
-  /// opened `op` becomes what it runs then. kPlaces if there is none, or nothing to claim.
+  /// dissolved `op` becomes what it runs then. kPlaces if there is none, or nothing to claim.
   std::size_t enter(Operation& op) {
     const auto free = std::find_if(seats_.begin(), seats_.end(),
                                    [](const Seat& seat) { return seat.operation == nullptr; });
@@ -87,7 +87,7 @@ class BasicStretch : public ReadyNode {
     const std::lock_guard held(lock_);
     if (free != seats_.begin()) {
       share();
-      if (is_open_ || next_ == size()) return kPlaces;
+      if (is_dissolved_ || next_ == size()) return kPlaces;
       for (std::size_t i = next_; i != size(); ++i) {
         base::prefetch_to_read(&arrivals_[i].variables);
       }
@@ -104,10 +104,10 @@ class BasicStretch : public ReadyNode {
     running_[place] = kNone;
   }
   /// From now on nothing is claimed. Returns how many were; running_at() says which of them run.
-  std::size_t open() {
+  std::size_t dissolve() {
     const std::lock_guard held(lock_);
     share();
-    is_open_ = true;
+    is_dissolved_ = true;
     return next_;
   }
   std::size_t running_at(std::size_t place) const { return running_[place]; }
@@ -121,7 +121,7 @@ class BasicStretch : public ReadyNode {
     bool is_operation;     ///< what the worker has run last
     bool is_last;          ///< no other place is taken
   };
-  /// The worker is done with it. After open().
+  /// The worker is done with it. After dissolve().
   Left leave(std::size_t place) {
     const Seat seat = std::exchange(seats_[place], Seat{});
     const bool is_last = std::all_of(seats_.begin(), seats_.end(),
@@ -166,7 +166,7 @@ class BasicStretch : public ReadyNode {
   }
   Claim claim_shared(std::size_t place, std::uint64_t first_uncovered, Arrival*& arrival) {
     const std::lock_guard held(lock_);
-    if (is_open_) return Claim::kLeave;
+    if (is_dissolved_) return Claim::kLeave;
     running_[place] = kNone;
     const std::span<const std::uint8_t> all(running_.data(), places_);
     if (next_ == size()) {
@@ -194,11 +194,11 @@ class BasicStretch : public ReadyNode {
   std::array<Seat, kPlaces> seats_;
   const LaneQueue* queue_ = nullptr;  ///< of all arrivals, if there is one
 
-  /// Guards what follows, until it is open; then the ledger's does. One line, that goes from worker
-  /// to worker.
+  /// Guards what follows, until it is dissolved; then the ledger's does. One line, that goes from
+  /// worker to worker.
   alignas(64) base::SpinLock lock_;
   bool is_shared_ = false;
-  bool is_open_ = false;
+  bool is_dissolved_ = false;
   std::uint8_t places_ = 0;                      ///< those after them have never been taken
   std::uint8_t next_ = 0;                        ///< once it is shared
   std::array<std::uint8_t, kPlaces> running_{};  ///< what each runs, or kNone

@@ -25,7 +25,7 @@ struct StretchPlace {
 /// Thread safety: guarded by its owner's lock, but for current() where it is only compared to null.
 class Stretches {
  public:
-  /// The one that nobody has opened yet; null if there is none.
+  /// The one that nobody has dissolved yet; null if there is none.
   Stretch* current() const { return current_.load(std::memory_order_relaxed); }
   void set_current(Stretch* stretch) { current_.store(stretch, std::memory_order_relaxed); }
 

@@ -10,8 +10,8 @@ namespace heddle::detail {
 /// What the workers of a pool have taken along, as far as who brings something must know it:
 /// whether that goes before.
 ///
-/// What is taken along goes before what is in the queue, but for what became ready later. If that
-/// has to run first, call_back() is called, and every worker that took some before, and so has
+/// A batch runs before what is in the queue. Only what has become ready since may go before it. If
+/// that has to run first, call_back() is called, and every worker that took some before, and so has
 /// another mark, returns what is left of it; among equals with one worker only.
 ///
 /// Thread safety: is_urgent(), call_back() and is_current() may be called from any thread, the rest

@@ -37,7 +37,7 @@ void ThreadedEngine::dispatch(ReadyList& ready) {
     }
     const std::int64_t now = tracing() ? now_ns() : 0;
     if (tracing()) op->extras->ready_at = now;
-    if (op->is(Operation::kInline)) {
+    if (op->is(Operation::kNoQueue)) {
       KeptNodes::give_back();
       execute(*op);
       finish(*op, ready);

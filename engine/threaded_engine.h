@@ -20,9 +20,16 @@ class OperationScope;
 
 /// Runs operations on worker threads and streams (kThreaded and kPooled).
 ///
-/// An operation goes push -> Ledger -> ready -> Router -> LaneQueue -> execute -> settle ->
-/// Ledger, which makes others ready. This class is the way between these parts; each of them has
-/// its own lock, and no callable runs under any.
+/// An operation goes push -> Router, which knows its queue -> Intake or Ledger -> ready ->
+/// LaneQueue -> execute -> settle -> Ledger, which makes others ready. This class is the way
+/// between these parts; each of them has its own lock, and no callable runs under any.
+///
+/// Words that the engine's files share: a *plain* push just runs on a worker. A push that lies in
+/// the Intake has *arrived*; to *take it in* is to give it its *place* behind what it conflicts
+/// with. A *place among the pending* is what max_pending counts. A *seat* is the right to run
+/// something in a pool. A worker without work *searches*, then *naps* for 50 us, or *sleeps* until
+/// it is woken. A variable is *poisoned* while its last write has failed. A lane's *window* is how
+/// many operations its stream may hold. A *line* is one of the cache.
 ///
 /// Lock order: the ledger's, the intake's, a queue's: LaneQueue::raise() and submit() take that
 /// under the others, which are never taken while it is held.
@@ -59,7 +66,7 @@ class ThreadedEngine final : public EngineCore {
   Ledger& ledger() { return ledger_; }
   bool tracing() const { return is_on(kTracing); }
   /// All operations so far have gone to the same queue.
-  bool is_only_queue() const { return router_.size() == 1; }
+  bool has_one_queue() const { return router_.size() == 1; }
   /// Runs the callable of `op`, or skips it, and destroys the callable. Does not throw.
   void execute(Operation& op);
   /// execute() and after_callable() for one that runs on this thread, which is most of them.

@@ -17,7 +17,7 @@ std::unique_ptr<GraphRun> ThreadedEngine::graph_of(ProgramRun& run) const {
   if (run.graph() == nullptr || modes_.load(std::memory_order_relaxed) != 0) return nullptr;
   auto& pool = static_cast<WorkerPool&>(*run.route(0).queue);
   if (!pool.may_open()) return nullptr;
-  return std::make_unique<GraphRun>(run, pool, is_only_queue());
+  return std::make_unique<GraphRun>(run, pool, has_one_queue());
 }
 
 Outcome ThreadedEngine::execute_recorded(GraphRun& run, std::uint32_t i) {

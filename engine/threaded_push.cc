@@ -63,7 +63,7 @@ Route ThreadedEngine::route(const Submission& submission) {
     route.queue = &router_.find_frees(options.device);
     flags |= Operation::kFreesEarly | route.queue->flags();
   } else {
-    flags |= Operation::kInline;
+    flags |= Operation::kNoQueue;
   }
   route.flags = static_cast<std::uint16_t>(flags);
   route.has_extras = (flags & kWithExtras) != 0 || tracing();

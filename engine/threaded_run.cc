@@ -151,7 +151,7 @@ void ThreadedEngine::settle_last(Operation& op, FailurePtr failure) noexcept {
 
 void ThreadedEngine::execute_unusual(Operation& op, RunContext& context, OperationScope& scope) {
   // What runs inline may be run by the thread that ends the process, and so may an early free.
-  if (!op.is(Operation::kInline) && !op.is(Operation::kFreesEarly)) halt_if_asked();
+  if (!op.is(Operation::kNoQueue) && !op.is(Operation::kFreesEarly)) halt_if_asked();
   if (tracing()) op.extras->started_at = now_ns();
   const bool skip = must_skip(op, context);
   if (skip && tracing()) op.extras->started_at = 0;

@@ -31,13 +31,13 @@ void Tour::gather(std::span<WorkerPool* const> pools) {
     const bool has_seat = std::any_of(known.begin(), known.end(),
                                       [pool](const Seat& seat) { return seat.pool == pool; });
     if (has_seat) continue;
-    if (Worker* const worker = lend(*pool)) add(*pool, *worker);
+    if (Worker* const worker = borrow(*pool)) add(*pool, *worker);
   }
 }
 
 /// A worker that sleeps or is on its way, whose seat the caller has then; null if there is other
 /// work, or none.
-Worker* Tour::lend(WorkerPool& pool) {
+Worker* Tour::borrow(WorkerPool& pool) {
   const std::lock_guard held(pool.mutex_);
   IdleWorkers& idle = pool.idle_;
   if (pool.stopping_.load() || !pool.grain_.is_tiny() || !pool.has_free_seat()) return nullptr;
@@ -74,7 +74,7 @@ Tour::Look Tour::look() {
 }
 
 bool Tour::displace(WorkerPool& pool, std::uint64_t round) {
-  pool.engine_.ledger().end_stretch();
+  pool.engine_.ledger().dissolve_stretch();
   const std::lock_guard held(lock_);
   if (!is_inside_ || round_ != round) return false;
   is_inside_ = is_on_ = false;

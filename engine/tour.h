@@ -37,8 +37,8 @@ class WorkerPool;
 ///    batch, and looks for that again before each stretch; before each arrival it looks whether
 ///    something has come to that lane that goes first.
 ///  - From enter() to leave() it may be displaced; so long it touches no worker, and the seats only
-///    to read them. Who displaces it has opened the stretch before: it claims nothing any more, and
-///    at_ is the lane of what it has claimed last, if it has not ended yet.
+///    to read them. Who displaces it has dissolved the stretch before: it claims nothing any more,
+///    and at_ is the lane of what it has claimed last, if it has not ended yet.
 class Tour {
  public:
   static constexpr std::size_t kMaxPools = 5;
@@ -96,7 +96,7 @@ class Tour {
 
   std::span<Seat> seats() { return {seats_.data(), count_}; }
   void add(WorkerPool& pool, Worker& worker);
-  static Worker* lend(WorkerPool& pool);
+  static Worker* borrow(WorkerPool& pool);
   static void give_back(const Seat& seat);
   static void forget_stretch(WorkerPool& pool);
   void change_worker(const Seat& kept);

@@ -284,7 +284,7 @@ void Tracker::issued(Operation& op, ReadyList& ready) {
   });
 }
 
-void Tracker::waits(const Operation& op, std::vector<device::Token>& tokens) {
+void Tracker::tokens_before(const Operation& op, std::vector<device::Token>& tokens) {
   tokens.clear();
   op.for_each_access([&](const Access& access) {
     const Access* const write = write_before(access);

@@ -21,7 +21,7 @@ struct Arrival;
 /// What an access waits for depends on who asks:
 ///  - most operations: for the accesses before it that conflict to be *done*;
 ///  - one that follows what is issued: only for these to be *issued*, that is to stand in some
-///    stream's order; its stream then waits for their tokens (waits()), and the host is not
+///    stream's order; its stream then waits for their tokens (tokens_before()), and the host is not
 ///    involved.
 ///
 /// Thread safety: none; the owner's lock guards the tracker, its variables and its operations'
@@ -78,7 +78,7 @@ class Tracker {
   void issued(Operation& op, ReadyList& ready);
 
   /// The tokens that the stream of `op` must wait for before it runs `op`; replaces `tokens`.
-  static void waits(const Operation& op, std::vector<device::Token>& tokens);
+  static void tokens_before(const Operation& op, std::vector<device::Token>& tokens);
 
   /// The poison that `op` meets, or null, in variables without writes still to come: all of them
   /// once everything that `op` waits for is done.

@@ -28,7 +28,7 @@ void release(VarState* state) noexcept {
 }
 
 bool settles_last(VarState& var, std::uint64_t count) noexcept {
-  return var.left.fetch_sub(count, std::memory_order_acq_rel) == count;
+  return var.remaining.fetch_sub(count, std::memory_order_acq_rel) == count;
 }
 
 void settle(VarState& var, std::uint64_t count) noexcept {

@@ -18,9 +18,9 @@ struct Waiter;
 
 /// What a Var refers to.
 ///
-/// Thread safety: `handles` and `left` are atomic; what the first line says of pushes is guarded by
-/// the lock of the engine's Intake, and `deleted` by that and the ledger's; the rest, but for what
-/// is const, by the ledger's.
+/// Thread safety: `handles` and `remaining` are atomic; what the first line says of pushes is
+/// guarded by the lock of the engine's Intake, and `deleted` by that and the ledger's; the rest,
+/// but for what is const, by the ledger's.
 ///
 /// Three lines: who pushes needs the first, who takes note of pushes and ends the second, and
 /// hardly anybody the third.
@@ -28,9 +28,9 @@ struct Waiter;
 /// Lifetime: until the last handle has gone and every access that a push has named has ended. A
 /// push counts the accesses that it names without an atomic operation, in `named`: that is final
 /// when the last handle goes, as only who has a handle can push. Then they are set against those
-/// that have ended, in `left`, and whoever makes that 0 is the last. Who counts down releases what
-/// it has done and acquires what others have. The engine is named by a number that is never reused,
-/// so a handle may outlive it.
+/// that have ended, in `remaining`, and whoever makes that 0 is the last. Who counts down releases
+/// what it has done and acquires what others have. The engine is named by a number that is never
+/// reused, so a handle may outlive it.
 struct alignas(64) VarState : base::InBlockCache<VarState> {
   VarState(std::uint64_t engine, std::string_view given_name);
   VarState(const VarState&) = delete;
@@ -43,21 +43,21 @@ struct alignas(64) VarState : base::InBlockCache<VarState> {
   const std::string name;
 
   alignas(64) bool is_poisoned = false;  ///< `poison`, which lies on another line, is not null
-  std::uint32_t ended = 0;               ///< accesses of `named` that are not yet told to `left`
-  std::uint64_t version = 0;             ///< ended operations that mutate it
-  std::uint64_t last_push = 0;           ///< the last push that named it: folds duplicates
-  Access* oldest = nullptr;              ///< of the accesses that have not ended
-  Access* newest = nullptr;              ///< of the same
-  Access* last_write = nullptr;          ///< the newest of them that is a write
-  Waiter* waiters = nullptr;             ///< threads that wait for some of them
-  /// While there are handles so much more than any number of accesses, less those that have ended.
-  base::Atomic<std::uint64_t> left{kHandles};
+  std::uint32_t ended = 0;       ///< accesses of `named` that are not yet told to `remaining`
+  std::uint64_t version = 0;     ///< ended operations that mutate it
+  std::uint64_t last_push = 0;   ///< the last push that named it: folds duplicates
+  Access* oldest = nullptr;      ///< of the accesses that have not ended
+  Access* newest = nullptr;      ///< of the same
+  Access* last_write = nullptr;  ///< the newest of them that is a write
+  Waiter* waiters = nullptr;     ///< threads that wait for some of them
+  /// While there are handles kHandles less the accesses that have ended; then those that have not.
+  base::Atomic<std::uint64_t> remaining{kHandles};
 
   alignas(64) FailurePtr poison;  ///< after the last ended write
   std::uint64_t trace_id = 0;     ///< given by the first traced push that names it
 
   static constexpr std::uint64_t kHandles = std::uint64_t{1} << 63U;
-  /// Then they are told to `left` although there are others.
+  /// Then they are told to `remaining` although there are others.
   static constexpr std::uint32_t kMostEnded = std::uint32_t{1} << 31U;
 
   /// Returns the one before.
@@ -67,7 +67,7 @@ struct alignas(64) VarState : base::InBlockCache<VarState> {
   }
 };
 
-/// So many of what `left` counts are gone; destroys `var` if nothing is left.
+/// So many of what `remaining` counts are gone; destroys `var` if nothing is left.
 void settle(VarState& var, std::uint64_t count) noexcept;
 /// The same, but true if nothing is left: then the caller destroys `var`.
 bool settles_last(VarState& var, std::uint64_t count) noexcept;

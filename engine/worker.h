@@ -41,8 +41,8 @@ struct alignas(64) Worker {
   /// The one that it is at is one of kMeasureEvery.
   bool measures() const { return ran % base::kMeasureEvery == 0; }
 
-  /// Some times, for a short while.
-  bool waits_for_stretch() {
+  /// Pauses and returns true, until it has waited for kMaxWait.
+  bool pause_for_stretch() {
     if (waits_since == 0) waits_since = now_ns();
     if (now_ns() - waits_since >= kMaxWait) return false;
     for (int i = 0; i < kFewPauses; ++i) base::cpu_relax();
@@ -71,7 +71,7 @@ struct alignas(64) Worker {
   TakenAlong::Mark taken_at = 0;  ///< of batch or stretch
   std::uint64_t kept = 0;         ///< operations run ahead of the batch
   bool is_fed = false;            ///< it found work at its last look, but little
-  std::uint32_t waits = 0;        ///< Ledger::waits() at its last look
+  std::uint32_t waits_seen = 0;   ///< Ledger::waits_begun() at its last look
   std::uint32_t ran = 0;          ///< operations, and work of streams
   std::uint32_t looked_at = 0;    ///< what has arrived, when `ran` was this
   bool measures_next = false;     ///< not only one of kMeasureEvery
@@ -82,7 +82,7 @@ struct alignas(64) Worker {
   /// First operation of the run that it is at, 0: it is at none; and that one's priority.
   base::Atomic<std::uint64_t> run_sequence{0};
   base::Atomic<int> run_priority{0};
-  std::uint64_t takes = 0;  ///< taken_by_others() at its last look
+  std::uint64_t takes = 0;  ///< progress() at its last look
   Mailbox& mailbox;         ///< for the operations that it ends
 };
 

@@ -112,7 +112,7 @@ void WorkerPool::expect_arrival() {
   if (idle_.sleeping() == 0 || !idle_.lack_searcher()) return;
   // Small operations of several lanes had better be run by the thread that is on its way.
   if (may_stand_in() && group_.is_looked_after(*this, /*may_come=*/group_.are_tiny())) return;
-  if (!engine_.is_only_queue() && !group_.are_tiny()) {
+  if (!engine_.has_one_queue() && !group_.are_tiny()) {
     engine_.take_in();
     if (!engine_.ledger().intake().seems_to_have_arrivals()) return;  // else it lacks memory
   }
@@ -204,8 +204,8 @@ void WorkerPool::begin_taking(TakenAlong::Mark& mark) {
 ReadyNode* WorkerPool::take(Worker& me) {
   const bool exact = workers_.size() == 1;
   begin_taking(me.taken_at);
-  const std::uint32_t waits = engine_.ledger().waits();
-  const bool has_waited = std::exchange(me.waits, waits) != waits;
+  const std::uint32_t waits = engine_.ledger().waits_begun();
+  const bool has_waited = std::exchange(me.waits_seen, waits) != waits;
   me.is_fed = !has_waited && queue_.size() < kEnough && !queue_.empty() &&
               engine_.ledger().intake().seem_fewer(kEnough);
   const ReadyPlace first = queue_.take();
@@ -268,7 +268,7 @@ ReadyNode* WorkerPool::steal(const Worker& me) {
 }
 
 bool WorkerPool::could_defer(const Worker& me) const {
-  if (workers_.size() == 1 || !engine_.is_only_queue()) return false;
+  if (workers_.size() == 1 || !engine_.has_one_queue()) return false;
   if (engine_.ledger().is_urgent()) return false;
   // Else it is idle next.
   return !me.batch.empty() || seems_to_have_work() ||
@@ -313,7 +313,7 @@ ReadyNode* WorkerPool::next(Worker& me) {
     take_in(&me, /*searching=*/false);
     if (ReadyNode* const node = from_batch(me)) return node;
   }
-  if (me.is_fed && spins_ && engine_.is_only_queue()) let_come();
+  if (me.is_fed && spins_ && engine_.has_one_queue()) let_come();
   return search(me);
 }
 

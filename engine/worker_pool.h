@@ -78,11 +78,11 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void open(GraphRun& run);  ///< idle workers look for ready operations there until it is closed
   bool may_open() const { return open_runs_.may_add(); }
   void close(GraphRun& run);
-  /// True if a worker sleeps and nobody searches, so that help() must be called.
+  /// True if a worker sleeps and nobody searches, so that wake_one() must be called.
   bool lacks_searcher() const;
   /// True if the first worker is at a run that goes before `place`, and looks at others after it.
   bool is_at_run_before(const ReadyPlace& place) const;
-  void help();
+  void wake_one();
 
   // For a thread that runs operations instead of a worker: a Guest.
   /// True if they have the same results on the calling thread.
@@ -101,7 +101,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void take_granted();
   void withdraw();
   /// Something is in inbox or queue; may miss what is being put.
-  bool seems_to_have_work() const { return has_queue_.load() || !inbox_.looks_empty(); }
+  bool seems_to_have_work() const { return has_queue_.load() || !inbox_.seems_empty(); }
 
   // For the threads of a PoolGroup.
   /// Runs operations until the thread is another worker, or sleeps: true, or the pool is stopped.
@@ -159,15 +159,15 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void begin_taking(TakenAlong::Mark& mark);
   void tell_taken(TakenAlong::Mark& mark, int priority, std::uint64_t sequence);
   bool begin_stretch(TakenAlong::Mark& mark);
-  bool enter_stretch(Worker& me, bool& searching);  ///< true: it has one to run next
+  bool enter_stretch(Worker& me, bool& searching);  ///< true: it has one, or look again
   bool may_enter_stretch(Worker& me);
   FailurePtr run_arrivals(Worker& me);
   bool has_work() const;
   bool has_batch() const;
   /// True unless a thread on tour does, or other pools go first.
   bool takes_arrivals() const;
-  std::uint64_t taken_by_others() const;  ///< how often something was that others could have
-  /// After Worker::begin_measuring(), unless that was 0. True if operations are small.
+  std::uint64_t progress() const;  ///< rises with what workers find, and with what they end of runs
+  /// After Worker::begin_measuring(), unless that was 0. True if operations are fine.
   bool end_measuring(Worker& me, std::int64_t begin);
   bool are_small_beside_streams() const;
   bool may_nap(Worker& me) const;

@@ -49,7 +49,7 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
     if (begin != 0 && run.measured(end_measuring(me, begin))) engine_.collect();
     const std::uint32_t ended = item.op;
     GraphRun::Step step = run.end(item, outcome);
-    if (step.wants_help) help();
+    if (step.wants_help) wake_one();
     if (step.in_order && item.op != GraphItem::kNone) {
       if (!step.ended.empty()) engine_.post_recorded(run, me.mailbox, step.ended);
     } else if (step.in_order || !step.ended.empty()) {
@@ -97,7 +97,7 @@ bool WorkerPool::is_at_run_before(const ReadyPlace& place) const {
          goes_before(ReadyPlace{.sequence = sequence, .priority = priority}, place);
 }
 
-void WorkerPool::help() {
+void WorkerPool::wake_one() {
   Worker* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);

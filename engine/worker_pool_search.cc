@@ -44,7 +44,7 @@ constexpr std::uint64_t kFewInNap = 32;
 
 }  // namespace
 
-std::uint64_t WorkerPool::taken_by_others() const { return takes() + open_runs_.ended(); }
+std::uint64_t WorkerPool::progress() const { return takes() + open_runs_.ended(); }
 
 bool WorkerPool::end_measuring(Worker& me, std::int64_t begin) {
   std::int64_t never = 0;  // an extra one is not kMeasureEvery after the last one
@@ -58,7 +58,7 @@ bool WorkerPool::end_measuring(Worker& me, std::int64_t begin) {
 /// streams do: to find out what is ready is more work than to run it.
 bool WorkerPool::are_small_beside_streams() const {
   if (!grain_.is_tiny() || !grain_.are_short()) return false;
-  return !may_stand_in() && !engine_.is_only_queue();
+  return !may_stand_in() && !engine_.has_one_queue();
 }
 
 /// True if one worker is enough for what there is, as operations are tiny, or so small that they
@@ -70,15 +70,15 @@ bool WorkerPool::may_nap(Worker& me) const {
   const bool is_enough =
       is_fine() || (grain_.is_tiny() && wait_for_each_other) || are_small_beside_streams();
   if (!is_enough && !shares_cpu(&me, base::current_cpu())) return false;
-  const std::uint64_t taken = taken_by_others();
+  const std::uint64_t taken = progress();
   return std::exchange(me.takes, taken) != taken;
 }
 
 /// Takes part in the runs that are kept in order if they do not go on fast without it.
 void WorkerPool::watch_runs(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching) {
-  me.takes = taken_by_others();
+  me.takes = progress();
   if (idle_.awake() > 1) nap(me, lock, searching);
-  const std::uint64_t taken = taken_by_others();
+  const std::uint64_t taken = progress();
   if (taken - std::exchange(me.takes, taken) >= kFewInNap) return;
   open_runs_.leave_orders();
   lock.unlock();
@@ -132,9 +132,9 @@ void WorkerPool::take_in(Worker* me, bool searching) {
   if (me != nullptr) me->looked_at = me->ran;
   if (!intake.seems_to_have_arrivals()) return;
   ReadyList ready;
-  const bool are_few = engine_.is_only_queue() && !is_fine();
+  const bool are_few = engine_.has_one_queue() && !is_fine();
   // Of who counts as idle a guest may have the seat, and run something; as may other pools.
-  const bool hands_on = me == nullptr || searching || !engine_.is_only_queue();
+  const bool hands_on = me == nullptr || searching || !engine_.has_one_queue();
   const std::size_t count = ledger.take_in(ready, are_few ? kFewArrivals : kManyArrivals,
                                            me != nullptr ? &me->mailbox : nullptr, hands_on);
   if (count == 0) base::yield();  // others have taken them in, or there is no memory for that now
@@ -165,7 +165,7 @@ ReadyNode* WorkerPool::find(Worker& me, bool has_seat) {
 void WorkerPool::begin_work(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching) {
   me.waits_since = 0;
   takes_.store(takes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  me.takes = taken_by_others();
+  me.takes = progress();
   me.note_cpu();
   if (searching) idle_.end_search();
   Worker* const woken = claim_sleeper();
@@ -224,7 +224,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
       lock.lock();
       continue;
     }
-    if (has_seat && open_runs_.has_kept()) {
+    if (has_seat && open_runs_.has_held_in_order()) {
       watch_runs(me, lock, searching);
       continue;
     }
@@ -265,7 +265,7 @@ void WorkerPool::dispatch_while_searching(ReadyList& ready) {
   if (ready.all(ThreadedEngine::runs_elsewhere)) return engine_.dispatch(ready);
   engine_.dispatch_to_workers(ready);
   idle_.end_search();
-  help();
+  wake_one();
   group_.hand_over(*this);
   engine_.dispatch(ready);
   idle_.begin_search();
@@ -306,7 +306,7 @@ void WorkerPool::search_early(Worker& me, const ReadyList& ready) {
 }
 
 bool WorkerPool::spin(int& pauses) const {
-  const bool gives_way = !engine_.is_only_queue();  // to the threads of the others
+  const bool gives_way = !engine_.has_one_queue();  // to the threads of the others
   const std::int64_t end = now_ns() + kSpin;
   for (; now_ns() < end; pauses = std::min(2 * pauses, kMaxPauses)) {
     if (seems_to_have_work() || stopping_.load()) return true;

@@ -13,7 +13,7 @@ namespace {
 /// others too often: what comes later might not have to wait.
 constexpr std::uint32_t kLooksWhenBlocked = 64;
 
-/// The same after one that others have opened soon.
+/// The same after one that others have dissolved soon.
 constexpr std::uint32_t kLooksWhenOpened = 8;
 
 /// Of what is claimed, the share that may wait for another worker is one in so many, but for a few.
@@ -69,7 +69,7 @@ bool count_look(base::Atomic<std::uint32_t>& looks) {
 
 /// As far as the worker knows, before it looks into the ledger.
 bool WorkerPool::may_enter_stretch(Worker& me) {
-  if (!(engine_.is_only_queue() ? grain_.are_short() : grain_.is_tiny())) return false;
+  if (!(engine_.has_one_queue() ? grain_.are_short() : grain_.is_tiny())) return false;
   if (!engine_.just_runs()) return false;
   if (!me.batch.empty() || me.stretch != nullptr) return false;
   const bool may_share = count_look(without_sharing_) || idle_.awake() < 2;
@@ -89,7 +89,7 @@ bool WorkerPool::begin_stretch(TakenAlong::Mark& mark) {
 
 bool WorkerPool::enter_stretch(Worker& me, bool& searching) {
   if (!may_enter_stretch(me)) return false;
-  if (!engine_.is_only_queue()) return me.self->tour.set_out(me, searching);
+  if (!engine_.has_one_queue()) return me.self->tour.set_out(me, searching);
   if (!begin_stretch(me.taken_at)) return false;
   ReadyList ready;
   const LaneQueue* const here = this;
@@ -105,7 +105,7 @@ bool WorkerPool::enter_stretch(Worker& me, bool& searching) {
   queue_own(ready);
   searching ? dispatch_while_searching(ready) : engine_.dispatch(ready);
   if (!entered.is_near || workers_.size() == 1) return false;
-  if (me.waits_for_stretch()) return true;
+  if (me.pause_for_stretch()) return true;
   if (!entered.is_full) without_sharing_.store(kLooksWhenBlocked, std::memory_order_relaxed);
   return false;
 }
@@ -132,8 +132,8 @@ FailurePtr WorkerPool::run_arrivals(Worker& me) {
     if (failure != nullptr) return failure;
     if (begin != 0 && !grain_.are_short()) break;
   }
-  const bool was_opened = claim == Stretch::Claim::kLeave && me.place == 0;
-  if (was_opened && patience.claims() < base::kFewestInStretch) {
+  const bool was_dissolved = claim == Stretch::Claim::kLeave && me.place == 0;
+  if (was_dissolved && patience.claims() < base::kFewestInStretch) {
     without_stretch_.store(kLooksWhenOpened, std::memory_order_relaxed);
   }
   if (patience.is_blocked_often()) {

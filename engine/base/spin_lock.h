@@ -7,9 +7,9 @@ namespace heddle::base {
 /// A mutex of one byte for critical sections of some dozens of instructions, of which there are so
 /// many that two threads seldom want the same one: never sleeps, but yields.
 ///
-/// If `kOrder`, of what takes it, is sequentially consistent, so is is_held(): who takes it and
-/// then misses what another thread has done before it looked here, all of it so, is seen by that
-/// look, or what it has done under the lock is.
+/// With a sequentially consistent `kOrder` is_held() may be the read of "write, then read": a
+/// thread writes, then calls it. Of another one that takes the lock and then misses that write, it
+/// sees that it holds the lock, or what it has done under it.
 template <std::memory_order kOrder>
 class BasicSpinLock {
  public:

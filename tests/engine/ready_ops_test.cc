@@ -102,7 +102,7 @@ void run_and_compare(unsigned seed, std::size_t workers, Order order) {
       if (op == ReadyOps::kNone) {
         const bool leaves = order == Order::kLeftAtRandom && random() % 16 == 0;
         if (leaves && ready.holds_back()) ready.leave_order();
-        ready.keep_going();
+        ready.leave_order_if_stuck();
         ready.take_first(op);
       }
       if (op != ReadyOps::kNone) {
@@ -149,10 +149,10 @@ TEST_CASE("once all uses are pushed the order is left for what is ready") {
   graph.followers = NumberLists(2, {});
   ReadyOps ready(graph, /*one_at_a_time=*/true);
   ready.grant(1);
-  ready.keep_going();
+  ready.leave_order_if_stuck();
   CHECK(ready.empty());
   ready.end_push();
-  ready.keep_going();
+  ready.leave_order_if_stuck();
   REQUIRE(!ready.empty());
   CHECK(ready.first() == 1);
 }

@@ -138,8 +138,8 @@ void ShortProgram::hold() {
   const bool has_room = engine_.options().max_pending > 100;
   // On a stream it may go before older ones, which have to stand behind it then and keep their
   // places: of few there may be none for who opens the gate.
-  const bool by_operation = engine_.options().cpu_workers > 1 && below(2) == 0 &&
-                            (has_room || num_gpus() == 0);
+  const bool by_operation =
+      engine_.options().cpu_workers > 1 && below(2) == 0 && (has_room || num_gpus() == 0);
   push([&gate] { gate.wait(); });
   if (has_room) push_short(4);
   if (by_operation) {

@@ -29,7 +29,7 @@ struct Exchange : rl::test_suite<Exchange<kPushers, kPushes>, kPushers + 1> {
       return;
     }
     for (int count = 0; count != kPushers * kPushes;) {
-      if (state->arrivals.looks_empty()) base::yield();
+      if (state->arrivals.seems_empty()) base::yield();
       const std::lock_guard held(state->lock);
       take(count);
     }
@@ -77,7 +77,7 @@ struct LastLook : rl::test_suite<LastLook, 2> {
       state->woken = state->asleep.load() != 0;
     } else {
       state->asleep.fetch_add(1);
-      state->seen = !state->arrivals.seems_empty();
+      state->seen = !state->arrivals.empty();
     }
   }
   void after() { check(state->woken || state->seen, "slept beside a push"); }

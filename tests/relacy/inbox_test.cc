@@ -44,12 +44,12 @@ struct Exchange : rl::test_suite<Exchange<kPutters, kNodes, kPlaces>, kPutters +
   void thread(unsigned index) {
     if (index != kPutters) return put_all(index);
     for (bool done = false; !done;) {
-      if (state->inbox.looks_empty()) base::yield();
+      if (state->inbox.seems_empty()) base::yield();
       const std::lock_guard held(state->lock);
       take();
       done = state->count == kPutters * kNodes;
     }
-    check(state->inbox.empty() && state->inbox.looks_empty(), "not empty when all are taken");
+    check(state->inbox.empty() && state->inbox.seems_empty(), "not empty when all are taken");
   }
 
   void put_all(unsigned putter) {

@@ -18,7 +18,7 @@ constexpr std::uint64_t kAllCovered = 1;
 
 using Stretch = detail::BasicStretch<kArrivals>;
 
-/// A worker that has begun a stretch, one that joins it, and a thread that opens it. Of the
+/// A worker that has begun a stretch, one that joins it, and a thread that dissolves it. Of the
 /// arrivals two write one variable each, the third the first one's, and the last one's read both.
 struct Shared : rl::test_suite<Shared, 3> {
   struct State {
@@ -28,9 +28,9 @@ struct Shared : rl::test_suite<Shared, 3> {
     detail::BasicArrivals<kArrivals>::Chunk chunk;
     Stretch stretch;
     std::array<detail::Operation, 2> operations;
-    base::SpinLock lock;     ///< the ledger's
-    bool is_open = false;    ///< guarded by it
-    Plain<int> x_writes{0};  ///< what the arrivals do
+    base::SpinLock lock;        ///< the ledger's
+    bool is_dissolved = false;  ///< guarded by it
+    Plain<int> x_writes{0};     ///< what the arrivals do
     Plain<int> y_writes{0};
     std::array<Plain<int>, kArrivals> runs;
   };
@@ -61,11 +61,11 @@ struct Shared : rl::test_suite<Shared, 3> {
       return;
     }
     const std::lock_guard held(state->lock);
-    open();
+    dissolve();
   }
   std::size_t join() {
     const std::lock_guard held(state->lock);
-    return state->is_open ? Stretch::kPlaces : state->stretch.enter(state->operations[1]);
+    return state->is_dissolved ? Stretch::kPlaces : state->stretch.enter(state->operations[1]);
   }
   void work(std::size_t place) {
     std::size_t last = kArrivals;
@@ -84,17 +84,17 @@ struct Shared : rl::test_suite<Shared, 3> {
   }
   void leave(std::size_t place, std::size_t last) {
     const std::lock_guard held(state->lock);
-    if (!state->is_open) {
+    if (!state->is_dissolved) {
       state->stretch.rest(place);
-      open();
+      dissolve();
     }
     const Stretch::Left left = state->stretch.leave(place);
     if (left.is_operation) check(last != kArrivals, "an operation of who has run nothing");
   }
   /// As a thread with the ledger's lock that asks for a variable.
-  void open() {
-    if (std::exchange(state->is_open, true)) return;
-    const std::size_t claimed = state->stretch.open();
+  void dissolve() {
+    if (std::exchange(state->is_dissolved, true)) return;
+    const std::size_t claimed = state->stretch.dissolve();
     for (std::size_t i = 0; i != kArrivals; ++i) {
       bool is_running = false;
       for (std::size_t place = 0; place != Stretch::kPlaces; ++place) {
