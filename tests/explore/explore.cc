@@ -13,8 +13,7 @@
 
 #include "heddle/device.h"
 
-#include "engine/kept_nodes.h"
-#include "engine/operation_scope.h"
+#include "tests/explore/engine_locals.h"
 #include "tests/explore/explored_program.h"
 #include "tests/explore/forked_child.h"
 #include "tests/explore/scheduler.h"
@@ -71,19 +70,10 @@ Plan plan_of(const Arguments& arguments, std::uint64_t seed, std::uint64_t sched
   return plan;
 }
 
-void* exchange_scope(void* next) {
-  return detail::OperationScope::exchange_current(static_cast<detail::OperationScope*>(next));
-}
-
-void* exchange_kept(void* next) {
-  return detail::KeptNodes::exchange_current(static_cast<detail::KeptNodes*>(next));
-}
-
 class Exploration {
  public:
   explicit Exploration(const Arguments& arguments) : arguments_(arguments) {
-    scheduler_.keep_local(&exchange_scope);
-    scheduler_.keep_local(&exchange_kept);
+    keep_engine_locals(scheduler_);
   }
 
   void run() {

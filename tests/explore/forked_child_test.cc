@@ -9,6 +9,7 @@
 
 #include "engine/base/sync.h"
 #include "engine/base/thread.h"
+#include "tests/explore/engine_locals.h"
 #include "tests/explore/scheduler.h"
 
 // Children forked between two steps of a schedule.
@@ -62,6 +63,7 @@ TEST_CASE("a lock that is held where a child is forked stays held there") {
 TEST_CASE("a child forked at any step of an engine's life is refused and leaves") {
   std::size_t forked = 0;
   Scheduler scheduler;
+  keep_engine_locals(scheduler);
   const auto program = [] {
     Engine engine({.kind = EngineKind::kThreaded, .cpu_workers = 2});
     std::vector<Var> variables{engine.new_variable()};

@@ -12,6 +12,9 @@ constexpr std::uint64_t kTooManySteps = 5'000'000;
 /// Who spins or yields lets so much time pass.
 constexpr Scheduler::Nanoseconds kPause = 500;
 
+/// No thread draws it.
+constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
+
 }  // namespace
 
 struct Scheduler::Thread {
@@ -163,6 +166,13 @@ void Scheduler::wake_all(const void* key) {
     thread.was_woken = true;
     make_ready(thread);
   }
+}
+
+void Scheduler::wake_first(const void* key) {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (is_blocked(i) && threads_[i]->key == key) threads_[i]->priority = kHighest;
+  }
+  wake_all(key);
 }
 
 void Scheduler::wake_sleepers() {

@@ -84,6 +84,9 @@ class Scheduler {
   bool block(const void* key, Nanoseconds until = kForEver);
   void wake_one(const void* key);
   void wake_all(const void* key);
+  /// wake_all() that a look may call: they go on before all other threads until they yield, or a
+  /// change of priorities is due.
+  void wake_first(const void* key);
   std::size_t start(const std::string& name, std::function<void()> body);
   void join(std::size_t thread);
   /// True if it waits, or has ended.

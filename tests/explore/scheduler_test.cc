@@ -237,6 +237,38 @@ TEST_CASE("a look at a step sees what the threads have done before it, and chang
   CHECK(seen == -1);
 }
 
+TEST_CASE("a thread that a look wakes goes first") {
+  Scheduler scheduler;
+  const int bell = 0;
+  int count = 0;
+  int seen = -1;
+  const auto program = [&] {
+    base::Thread waiter = base::start_thread("waiter", [&] {
+      scheduler.block(&bell);
+      base::step();
+      seen = count;
+    });
+    while (!waiter.is_blocked()) base::yield();
+    for (; count < 10; ++count) base::step();
+    scheduler.wake_all(&bell);
+    waiter.join();
+  };
+  const Plan plan{.seed = 3, .depth = 1};
+  const std::uint64_t steps = scheduler.run(plan, program).steps;
+  CHECK(seen == 10);
+  for (std::uint64_t step = steps - 8; step != steps - 3; ++step) {
+    count = 0;
+    int count_then = -1;
+    scheduler.look_at(step, [&] {
+      count_then = count;
+      scheduler.wake_first(&bell);
+    });
+    CHECK(scheduler.run(plan, program).stuck.empty());
+    CHECK(seen == count_then);
+    CHECK(seen < 10);
+  }
+}
+
 TEST_CASE("a schedule runs within a step of another one") {
   Scheduler outer;
   Scheduler inner;
