@@ -43,7 +43,7 @@ void Scheduler::draw(const Plan& plan) {
   changes_.clear();
   for (int i = 1; i < plan.depth; ++i) changes_.push_back(1 + random_() % plan.steps);
   std::sort(changes_.begin(), changes_.end(), std::greater<>());
-  steps_ = switches_ = 0;
+  steps_ = switches_ = woken_ = 0;
   now_ = 0;
   next_wake_ = kForEver;
   lowest_ = 0;
@@ -146,6 +146,12 @@ void Scheduler::make_ready(Thread& thread) {
   must_choose_ = true;
 }
 
+void Scheduler::wake(Thread& thread) {
+  ++woken_;
+  thread.was_woken = true;
+  make_ready(thread);
+}
+
 void Scheduler::wake_one(const void* key) {
   Thread* chosen = nullptr;
   std::uint64_t found = 0;
@@ -155,16 +161,14 @@ void Scheduler::wake_one(const void* key) {
     if (random_() % ++found == 0) chosen = &thread;
   }
   if (chosen == nullptr) return;
-  chosen->was_woken = true;
-  make_ready(*chosen);
+  wake(*chosen);
 }
 
 void Scheduler::wake_all(const void* key) {
   for (std::size_t i = 0; i < count_; ++i) {
     Thread& thread = *threads_[i];
     if (thread.state != Thread::State::kBlocked || thread.key != key) continue;
-    thread.was_woken = true;
-    make_ready(thread);
+    wake(thread);
   }
 }
 

@@ -92,6 +92,8 @@ class Scheduler {
   /// True if it waits, or has ended.
   bool is_blocked(std::size_t thread) const;
   Nanoseconds now() const { return now_; }
+  /// How often a blocked thread has been woken.
+  std::uint64_t woken() const { return woken_; }
 
  private:
   struct Thread;
@@ -102,6 +104,7 @@ class Scheduler {
   void change(Thread& to);
   std::int64_t draw_priority();
   void make_ready(Thread& thread);
+  void wake(Thread& thread);
   void wake_sleepers();
   void end();
   bool all_ended() const;
@@ -118,6 +121,7 @@ class Scheduler {
   std::int64_t lowest_ = 0;             ///< priority, of those so far
   std::uint64_t steps_ = 0;
   std::uint64_t switches_ = 0;
+  std::uint64_t woken_ = 0;
   Nanoseconds now_ = 0;
   Nanoseconds per_step_ = 10;
   Nanoseconds next_wake_ = kForEver;  ///< of those who sleep till a time
