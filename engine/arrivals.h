@@ -7,69 +7,12 @@
 #include <memory>
 #include <span>
 #include <utility>
-#include <vector>
 
+#include "engine/arrival.h"
 #include "engine/base/spin_lock.h"
 #include "engine/base/sync.h"
-#include "engine/many_variables.h"
-#include "engine/operation.h"
 
 namespace heddle::detail {
-
-/// A plain push, as it is left for who takes note of it: two lines.
-struct alignas(64) Arrival {
-  Task task;
-  Device device;
-
-  union {
-    std::array<VarState*, Operation::kInlineAccesses> variables;  ///< the mutated ones first
-    ManyVariables* many = nullptr;  ///< owned, with the queue: a Stretch ends before it
-  };
-  LaneQueue* queue = nullptr;  ///< null if it has many; then the counts are 0
-  int priority = 0;
-  std::uint16_t flags = 0;  ///< of the operation
-  std::uint8_t mutate_count = 0;
-  std::uint8_t read_count = 0;
-  std::uint64_t generation = 0;  ///< which waits for everything cover it
-  std::uint64_t sequence = 0;
-
-  /// It names more variables than lie here.
-  bool has_many() const { return queue == nullptr; }
-  std::span<VarState* const> mutates() const { return {variables.data(), mutate_count}; }
-  std::span<VarState* const> reads() const { return {variables.data() + mutate_count, read_count}; }
-  std::span<VarState* const> all() const {
-    return {variables.data(), std::size_t{mutate_count} + read_count};
-  }
-};
-
-static_assert(sizeof(Task) != 56 || offsetof(Arrival, variables) == 64,
-              "what is looked at to find conflicts lies on one line");
-
-/// Destroys what it holds, as nobody will take it in.
-inline void discard(Arrival& arrival) {
-  arrival.task.reset();
-  if (arrival.has_many()) delete arrival.many;
-}
-
-/// True if the one must wait until the other has ended.
-inline bool conflict(const Arrival& a, const Arrival& b) {
-  const auto has = [](std::span<VarState* const> list, const VarState* var) {
-    return std::find(list.begin(), list.end(), var) != list.end();
-  };
-  for (const VarState* const var : a.mutates()) {
-    if (has(b.mutates(), var) || has(b.reads(), var)) return true;
-  }
-  return std::any_of(a.reads().begin(), a.reads().end(),
-                     [&](const VarState* var) { return has(b.mutates(), var); });
-}
-
-/// What an unused operation needs of an arrival, but for the callable.
-inline void begin_from(Operation& op, const Arrival& arrival) {
-  op.sequence = arrival.sequence;
-  op.generation = arrival.generation;
-  LaneQueue* const queue = arrival.has_many() ? arrival.many->queue : arrival.queue;
-  op.begin(arrival.priority, arrival.device, arrival.flags, queue);
-}
 
 /// The pushes that no one has taken note of yet, in the order of their numbers.
 ///
@@ -79,7 +22,9 @@ inline void begin_from(Operation& op, const Arrival& arrival) {
 /// Invariants:
 ///  - Arrivals taken_ to published_ - 1 are here. Number n is place n % kChunk of its chunk, which
 ///    names the one after it before anything in that is published.
-///  - A chunk is used again when all that was in it has been taken, and nobody holds it.
+///  - A chunk is used again, or destroyed if very many are unused, when all that was in it has been
+///    taken, and nobody holds it. All are in the list from oldest_ on (first_ before there is one),
+///    in that of spare_ or that of returned_, or held.
 ///  - The task of a place without an arrival may be one that has run, if nothing is to be done to
 ///    destroy it: the next one is made over it, and nothing looks at it.
 ///  - Who publishes holds lock(), which is sequentially consistent, and looks afterwards whether a
@@ -90,18 +35,19 @@ class BasicArrivals {
  public:
   struct Chunk {
     std::array<Arrival, kChunk> places;
-    Chunk* next = nullptr;      ///< of newer arrivals; of one that is unused, another such
-    std::uint32_t holders = 0;  ///< guarded by the owner's lock, as the next one
-    bool is_taken = false;      ///< all of it, while it is held
+    Chunk* next = nullptr;  ///< of newer arrivals; of one that is unused, another such
+    // Guarded by the owner's lock.
+    std::uint32_t holders = 0;
+    bool is_taken = false;   ///< all of it, while it is held
+    std::size_t unused = 0;  ///< with those after it, when it was last put into returned_
   };
 
   BasicArrivals() = default;
   ~BasicArrivals() {
     for (; size() != 0; pop()) discard(front());
-    // What is left has run, and may be of a library that is not loaded any more.
-    for (const auto& chunk : chunks_) {
-      for (Arrival& place : chunk->places) std::construct_at(&place.task);
-    }
+    destroy_list(oldest_ != nullptr ? oldest_ : first_);
+    destroy_list(spare_);
+    destroy_list(returned_.load(std::memory_order_relaxed));  // nobody else is here
   }
   BasicArrivals(const BasicArrivals&) = delete;
   BasicArrivals& operator=(const BasicArrivals&) = delete;
@@ -167,12 +113,20 @@ class BasicArrivals {
   }
 
  private:
+  /// Chunks in returned_: some 2 MiB, that a burst of pushes finds there.
+  static constexpr std::size_t kMostUnused = 16384 / kChunk;
+
+  static void destroy(Chunk& chunk) {
+    // What is left has run, and may be of a library that is not loaded any more.
+    for (Arrival& place : chunk.places) std::construct_at(&place.task);
+    delete &chunk;
+  }
+  static void destroy_list(Chunk* first) {
+    while (first != nullptr) destroy(*std::exchange(first, first->next));
+  }
   void add_chunk() {
     if (spare_ == nullptr) spare_ = returned_.exchange(nullptr, std::memory_order_acquire);
-    if (spare_ == nullptr) {
-      chunks_.push_back(std::make_unique_for_overwrite<Chunk>());
-      spare_ = chunks_.back().get();
-    }
+    if (spare_ == nullptr) spare_ = new Chunk;
     Chunk* const chunk = spare_;
     spare_ = chunk->next;
     chunk->next = nullptr;
@@ -192,9 +146,12 @@ class BasicArrivals {
   }
   void give_back(Chunk& chunk) {
     chunk.next = returned_.load(std::memory_order_relaxed);
-    while (!returned_.compare_exchange_weak(chunk.next, &chunk, std::memory_order_release,
-                                            std::memory_order_relaxed)) {
-    }
+    do {
+      chunk.unused = chunk.next != nullptr ? chunk.next->unused + 1 : 1;
+    } while (chunk.unused <= kMostUnused &&
+             !returned_.compare_exchange_weak(chunk.next, &chunk, std::memory_order_release,
+                                              std::memory_order_relaxed));
+    if (chunk.unused > kMostUnused) destroy(chunk);
   }
 
   // Of who pushes.
@@ -203,8 +160,7 @@ class BasicArrivals {
   Arrival* end_ = nullptr;   ///< of that
   Chunk* first_ = nullptr;   ///< that there ever was
   Chunk* newest_ = nullptr;
-  Chunk* spare_ = nullptr;  ///< unused ones
-  std::vector<std::unique_ptr<Chunk>> chunks_;
+  Chunk* spare_ = nullptr;                                ///< unused ones
   alignas(64) base::Atomic<std::uint64_t> published_{0};  ///< looked at all the time
 
   // Of who takes.

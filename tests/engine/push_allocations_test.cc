@@ -76,6 +76,28 @@ TEST_CASE("in a steady state 48 bytes and four variables are pushed without an a
   CHECK(steady == kSteady);
 }
 
+TEST_CASE("a pending operation takes 320 bytes at most, also once a worker has taken it in") {
+  constexpr std::size_t kPending = 100000;
+  Engine engine({.cpu_workers = 1, .max_pending = 2 * kPending});
+  const std::vector<Var> vars = make_vars(engine);
+  HeldOperation held(engine, {}, vars);
+  held.wait_until_started();
+  std::atomic<std::size_t> ran{0};
+  const std::size_t before = bench::engine::heap_bytes();
+  for (std::size_t i = 0; i < kPending; ++i) {
+    engine.push(Adds<48>{&ran}, {}, {vars[i % vars.size()]});
+  }
+  const std::size_t arrived = bench::engine::heap_bytes() - before;
+  engine.push([] {}, {}, {}, {.name = "named"});  // before it, all that has arrived is taken in
+  const std::size_t taken_in = bench::engine::heap_bytes() - before;
+  held.release();
+  engine.wait_for_all();
+  CHECK(ran == kPending);
+  CHECK(arrived / kPending <= 320);
+  CHECK(taken_in / kPending <= 320);
+  CHECK(taken_in > arrived);
+}
+
 TEST_CASE("whatever is allocated for an operation is counted") {
   Engine engine({.max_pending = 2 * kPushes});
   const std::vector<Var> vars = make_vars(engine);
