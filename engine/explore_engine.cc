@@ -1,12 +1,16 @@
 #include "engine/explore_engine.h"
 
 #include <algorithm>
+#include <sstream>
+#include <string>
 #include <utility>
 
 #include "engine/async_state.h"
 #include "engine/operation_scope.h"
+#include "engine/stall_report.h"
 #include "engine/stop.h"
 #include "engine/var_state.h"
+#include "engine/watchdog.h"
 
 namespace heddle::detail {
 
@@ -123,14 +127,59 @@ bool ExploreEngine::drive(Lock& lock, const std::function<bool()>& is_over,
   const bool is_limited = deadline != Clock::time_point::max();
   while (!is_over()) {
     if (is_limited && Clock::now() >= deadline) return false;
-    if (run_one(lock)) continue;
-    if (is_limited) {
-      changed_.wait_until(lock, deadline);
-    } else {
-      changed_.wait(lock);
-    }
+    if (!run_one(lock)) sleep(lock, deadline);
   }
   return true;
+}
+
+void ExploreEngine::sleep(Lock& lock, Clock::time_point deadline) {
+  constexpr auto kForEver = Clock::time_point::max();
+  const std::chrono::milliseconds limit = options().watchdog;
+  const Clock::time_point now = Clock::now();
+  const std::uint64_t ended = ended_.completed + ended_.failed + ended_.cancelled;
+  if (stall_.since == Clock::time_point() || stall_.ended != ended) stall_ = {ended, now};
+  const bool is_watched = limit.count() != 0 && !stall_.is_reported;
+  const Clock::time_point alarm = is_watched ? stall_.since + limit : kForEver;
+  if (now >= alarm) {
+    stall_.is_reported = true;
+    const Clock::duration time = now - stall_.since;
+    const std::size_t pending = pending_.size();
+    const std::string described = describe_pending();
+    lock.unlock();
+    Watchdog::write(time, pending, described);
+    lock.lock();
+    return;
+  }
+  const Clock::time_point end = std::min(deadline, alarm);
+  if (end == kForEver) {
+    changed_.wait(lock);
+  } else {
+    changed_.wait_until(lock, end);
+  }
+}
+
+std::string ExploreEngine::describe_pending() const {
+  std::ostringstream text;
+  std::size_t named = 0;
+  for (const auto& [sequence, operation] : pending_) {
+    if (++named > StallReport::kMost) break;
+    const PlainOperation& pushed = operation->pushed;
+    text << "  #" << sequence << " '" << pushed.name << "' on " << pushed.options.device.str()
+         << ", lane " << lane_name(pushed.options.lane) << ": ";
+    if (operation->is_running) {
+      text << "runs";
+    } else if (operation->callable_ended) {
+      text << "its Completion has not been used";
+    } else if (operation->not_granted == 0) {
+      text << "ready, but its lane is busy";
+    } else {
+      operation->write_blocker(text);
+    }
+    text << '\n';
+  }
+  if (pending_.size() > named)
+    text << "  and " << pending_.size() - StallReport::kMost << " more\n";
+  return text.str();
 }
 
 bool ExploreEngine::run_one(Lock& lock) {
@@ -143,6 +192,7 @@ bool ExploreEngine::run_one(Lock& lock) {
 void ExploreEngine::run(ExploreOperation& operation, Lock& lock) {
   operation.skipped = skip_reason(operation.pushed);
   const bool skip = operation.skipped != nullptr;
+  operation.is_running = true;
   lock.unlock();
   if (tracing()) operation.pushed.started_at = now_ns();
   std::shared_ptr<OpCompletion> completion;
@@ -155,6 +205,7 @@ void ExploreEngine::run(ExploreOperation& operation, Lock& lock) {
   schedule_.free_lane(operation);
   operation.thrown = std::move(called.error);
   operation.callable_ended = true;
+  operation.is_running = false;
   if (!called.awaits_completion || operation.completed) {
     end(operation);
   } else {

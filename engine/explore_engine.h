@@ -28,7 +28,8 @@ class OperationScope;
 /// and the process's exit; a try_push that finds no place runs one operation, so that who tries
 /// again gets on, and refuses. A wait for a variable also runs operations that have nothing to do
 /// with it, as nobody else would: that they come before it is one of the schedules. A driver that
-/// finds nothing ready sleeps until a completion, or another driver, makes something ready.
+/// finds nothing ready sleeps until a completion, or another driver, makes something ready, and
+/// says once what is pending if nothing ends for as long as EngineOptions::watchdog.
 ///
 /// One seed gives one order as long as one thread pushes and waits, and completions are used inside
 /// operations. Several threads may drive at once; then operations overlap, but never two of a lane
@@ -92,6 +93,9 @@ class ExploreEngine final : public PlainEngine {
              Clock::time_point deadline = Clock::time_point::max());
   /// Runs one ready operation; false if there is none, or none may start any more.
   bool run_one(Lock& lock);
+  /// Until something may be ready, or the deadline.
+  void sleep(Lock& lock, Clock::time_point deadline);
+  std::string describe_pending() const;
   void run(ExploreOperation& operation, Lock& lock);
   void end(ExploreOperation& operation);
   void give_place_back();
@@ -104,6 +108,12 @@ class ExploreEngine final : public PlainEngine {
   std::uint64_t newest_generation_ = 0;
   std::vector<Waiter*> waiters_;
   std::size_t places_ = 0;
+  struct Stall {
+    std::uint64_t ended = 0;  ///< operations so far
+    Clock::time_point since;  ///< a driver has slept although none has ended any more
+    bool is_reported = false;
+  };
+  Stall stall_;
   bool stopped_ = false;    ///< shutdown() was called
   bool abandoned_ = false;  ///< shutdown() did not get to the end: nobody waits any more
   bool halted_ = false;     ///< the process exits: no operation starts any more

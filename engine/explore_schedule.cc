@@ -7,6 +7,16 @@
 
 namespace heddle::detail {
 
+void ExploreOperation::write_blocker(std::ostream& out) const {
+  for (const auto& [var, access] : accesses) {
+    if (access->granted) continue;
+    const ExploreOperation& before = *std::prev(access)->operation;
+    out << "waits for #" << before.sequence << " '" << before.pushed.name << "' (variable '"
+        << var->name << "')";
+    return;
+  }
+}
+
 ExploreSchedule::ExploreSchedule(const EngineOptions& options)
     : many_compute_(options.cpu_workers > 1), random_(options.seed) {}
 

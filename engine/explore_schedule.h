@@ -6,6 +6,7 @@
 #include <exception>
 #include <list>
 #include <map>
+#include <ostream>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -33,6 +34,8 @@ struct ExploreAccess {
 /// An operation from its push to its end.
 struct ExploreOperation : ReadyNode {
   explicit ExploreOperation(PlainOperation&& submitted) : pushed(std::move(submitted)) {}
+  /// Which operation it waits for, or one of them: not_granted is not 0.
+  void write_blocker(std::ostream& out) const;
 
   PlainOperation pushed;
   std::uint64_t generation = 0;  ///< which wait_for_all() covers it
@@ -46,6 +49,7 @@ struct ExploreOperation : ReadyNode {
   FailurePtr skipped;
   std::exception_ptr thrown;  ///< by the callable
   std::exception_ptr failed;  ///< by the completion
+  bool is_running = false;    ///< its callable
   bool callable_ended = false;
   bool completed = false;  ///< the completion came
 };

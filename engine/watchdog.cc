@@ -33,6 +33,16 @@ void Watchdog::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+void Watchdog::write(std::chrono::nanoseconds time, std::size_t pending,
+                     const std::string& described) {
+  std::ostringstream text;
+  text << "heddle: nothing has ended for " << std::chrono::duration<double>(time).count()
+       << " s, and " << pending << (pending == 1 ? " operation is" : " operations are")
+       << " pending:\n"
+       << described;
+  std::fputs(text.str().c_str(), stderr);
+}
+
 void Watchdog::watch() {
   using Clock = base::Clock;
   const auto pause = std::max(limit_ / kLooks, std::chrono::milliseconds(1));
@@ -50,13 +60,7 @@ void Watchdog::watch() {
         last_end = now;
         reported = false;
       } else if (!reported && now - last_end >= limit_) {
-        std::ostringstream text;
-        text << "heddle: nothing has ended for "
-             << std::chrono::duration<double>(now - last_end).count() << " s, and "
-             << progress.pending << (progress.pending == 1 ? " operation is" : " operations are")
-             << " pending:\n"
-             << describe_();
-        std::fputs(text.str().c_str(), stderr);
+        write(now - last_end, progress.pending, describe_());
         reported = true;
       }
     } catch (const std::bad_alloc&) {  // there may be memory at the next look

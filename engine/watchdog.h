@@ -36,6 +36,10 @@ class Watchdog {
   void start();
   void stop();
 
+  /// What is written: nothing has ended for `time` although so many are `pending`; `described`.
+  static void write(std::chrono::nanoseconds time, std::size_t pending,
+                    const std::string& described);
+
  private:
   void watch();
 

@@ -35,8 +35,9 @@ struct EngineOptions {
   /// HEDDLE_MAX_PENDING. Operations pushed and not ended, beyond which push blocks: 1 to 2^32.
   std::size_t max_pending = 65536;
   /// HEDDLE_WATCHDOG_MS. When nothing has ended for so long although something is pending,
-  /// kThreaded and kPooled say on standard error, once, what runs where and who waits for whom, and
-  /// kNaive for which Completion its push waits; 0: never. A year at most.
+  /// kThreaded and kPooled say on standard error, once, what runs where and who waits for whom, as
+  /// does a wait on kExplore that finds nothing to run, and kNaive says for which Completion its
+  /// push waits; 0: never. A year at most.
   std::chrono::milliseconds watchdog{60000};
   /// HEDDLE_SEED. Of kExplore: chooses the order. Of simulated GPUs: their jitter.
   std::uint64_t seed = 0;

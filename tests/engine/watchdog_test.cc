@@ -1,17 +1,16 @@
 #include <chrono>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include <catch2/catch.hpp>
-#include <unistd.h>
 
 #include "heddle/engine.h"
 
 #include "tests/support/engines.h"
 #include "tests/support/foreign_thread.h"
 #include "tests/support/gate.h"
+#include "tests/support/standard_error.h"
 
 // When nothing ends any more the watchdog says, once, what runs and who waits for whom.
 
@@ -20,42 +19,10 @@ namespace {
 
 using support::Gate;
 using support::HeldOperation;
+using support::StandardError;
 
 /// Long enough that a busy machine does not delay a thread so much.
 constexpr std::chrono::milliseconds kLimit{200};
-
-/// What is written to standard error while the object lives.
-class StandardError {
- public:
-  StandardError() {
-    std::fflush(stderr);
-    dup2(fileno(file_), STDERR_FILENO);
-  }
-  ~StandardError() {
-    std::fflush(stderr);
-    dup2(before_, STDERR_FILENO);
-    close(before_);
-    std::fclose(file_);
-  }
-  StandardError(const StandardError&) = delete;
-  StandardError& operator=(const StandardError&) = delete;
-
-  std::string text() const {
-    std::string text(1U << 16U, '\0');
-    const ssize_t size = pread(fileno(file_), text.data(), text.size(), 0);
-    text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
-    return text;
-  }
-  /// Blocks until something is there.
-  std::string wait() const {
-    while (text().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    return text();
-  }
-
- private:
-  std::FILE* const file_ = std::tmpfile();
-  const int before_ = dup(STDERR_FILENO);
-};
 
 /// An engine with a watchdog that is soon alarmed.
 EngineOptions watched(EngineOptions options) {
@@ -191,6 +158,34 @@ TEST_CASE("the naive engine says that its push waits for a Completion of another
     completion->done();
   }
   CHECK_THAT(text, Catch::Contains("for the Completion of #1 'owing' on cpu(0)"));
+  CHECK(text.find("heddle:") == text.rfind("heddle:"));
+}
+
+TEST_CASE("the explore engine says what is pending when a wait finds nothing to run") {
+  HEDDLE_FOR_EACH(options, explore_engines);
+  Engine engine(watched(options));
+  const Var x = engine.new_variable("x");
+  std::string text;
+  {
+    const StandardError captured;
+    std::optional<Completion> completion;
+    Gate kept;
+    engine.push_async(hand_out(completion, kept), {}, {x}, {.name = "owing"});
+    engine.push([] {}, {x}, {}, {.name = "reader"});
+    support::ForeignThread waiter;
+    waiter.post([&] { engine.wait_for_all(); });
+    kept.wait();
+    captured.wait();
+    std::this_thread::sleep_for(2 * kLimit);
+    text = captured.text();
+    completion->done();
+    engine.wait_for_all();
+  }
+  CHECK_THAT(text, Catch::Contains("2 operations are pending"));
+  CHECK_THAT(text, Catch::Contains(
+                       "#1 'owing' on cpu(0), lane compute: its Completion has not been used"));
+  CHECK_THAT(text, Catch::Contains(
+                       "#2 'reader' on cpu(0), lane compute: waits for #1 'owing' (variable 'x')"));
   CHECK(text.find("heddle:") == text.rfind("heddle:"));
 }
 
