@@ -1,7 +1,10 @@
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <stdexcept>
 #include <system_error>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
@@ -81,6 +84,45 @@ TEST_CASE("an engine without threads refuses to push and leaves neither threads 
     CHECK(threads_fall_to(threads));
   }
   CHECK(support::allocated() < before + 128 * 1024);
+}
+
+/// What is thrown while there is no thread to destroy it on, and then overwritten.
+void drop_without_thread(std::uint64_t seed, Tally& tally) {
+  struct Thrown : std::runtime_error {
+    explicit Thrown(std::shared_ptr<int> held)
+        : std::runtime_error("thrown"), payload(std::move(held)) {}
+    std::shared_ptr<int> payload;
+  };
+  const auto payload = std::make_shared<int>();
+  {
+    Engine engine(options_of(seed));
+    const Var x = engine.new_variable();
+    engine.push([] {}, {}, {x});  // now it has its workers
+    const FailingThreads failing(1);
+    for (int i = 0; i < 10; ++i) {
+      engine.push([&payload] { throw Thrown(payload); }, {}, {x});
+      engine.push([] {}, {}, {x}, {.overwrites = true});
+      tally.add("exceptions dropped");
+    }
+    engine.wait_for_var(x);
+    const ShutdownReport report = engine.shutdown();
+    CHECK(report.failed == 10);
+    CHECK(report.completed == 11);
+    CHECK(report.abandoned == 0);
+    tally.add("threads refused", static_cast<std::uint64_t>(failing.refused()));
+  }
+  CHECK(payload.use_count() == 1);
+  tally.add_run();
+}
+
+TEST_CASE("exceptions that there is no thread for are destroyed all the same") {
+  Tally tally("2 no thread to destroy exceptions on");
+  const int count = runs(200);
+  for (int seed = 0; seed < count; ++seed) {
+    INFO("seed " << seed);
+    support::watchdog::progress();
+    drop_without_thread(static_cast<std::uint64_t>(seed), tally);
+  }
 }
 
 }  // namespace

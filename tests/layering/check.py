@@ -58,6 +58,9 @@ INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 STANDARD_HEADER = re.compile(r"[a-z_0-9]+$")
 CUDA_HEADER = re.compile(r"(cuda|cublas|curand|cudnn|nccl|nvrtc|nvtx|cub/|thrust/|cooperative_g)")
 GETENV = re.compile(r"\bgetenv\b|\bsecure_getenv\b|\benviron\b")
+# ThreadSanitizer does not follow fences, and what it says is to be mended.
+FENCE = re.compile(r"\batomic_(thread|signal)_fence\b|\b__sync_synchronize\b|\bmfence\b")
+SUPPRESSION = re.compile(r"\bno_sanitize|\bdisable_sanitizer_|_default_suppressions\b")
 
 
 def layer_of_header(path):
@@ -110,6 +113,10 @@ def file_problems(file, text):
         in_library = file.partition("/")[0] in {"include", *MAY_INCLUDE}
         if GETENV.search(line) and in_library and file != environment.TABLE:
             yield number, f"the environment is read in {environment.TABLE} only"
+        if FENCE.search(line):
+            yield number, "a fence that stands alone: expected an order of the operations beside it"
+        if SUPPRESSION.search(line):
+            yield number, "what a sanitizer says is suppressed: expected the cause to be mended"
 
 
 def tree_problems(root):

@@ -128,6 +128,13 @@ class CheckTest(unittest.TestCase):
     def test_the_environment_is_read_in_one_file(self):
         self.assert_refused("ops/x.cc", 'auto* v = std::getenv("X");\n', "environment.cc only")
 
+    def test_nothing_is_a_fence_or_hides_from_a_sanitizer(self):
+        fence = "std::atomic_thread_fence(std::memory_order_seq_cst);\n"
+        self.assert_refused("ops/x.cc", fence, "a fence")
+        self.assert_refused("tests/x.cc", '__attribute__((no_sanitize("thread")))\n', "suppressed")
+        hook = "const char* __tsan_default_suppressions();\n"
+        self.assert_refused("tests/x.cc", hook, "suppressed")
+
     def test_an_explicit_memory_order_is_explained(self):
         for code in [
             "count_.load(std::memory_order_relaxed);",
