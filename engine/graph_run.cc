@@ -20,7 +20,7 @@ GraphRun::GraphRun(ProgramRun& run, WorkerPool& pool, bool is_alone)
       reserved_(run.reserved()),
       uses_(graph_.uses.size()),
       poison_(graph_.distinct),
-      keeps_order_(!is_shared_ || program_.is_fine()),
+      keeps_order_(!is_shared_ || program_.fineness().begins_in_order(pool.is_tiny())),
       uses_left_(graph_.uses.size()),
       ready_(graph_, /*one_at_a_time=*/keeps_order_.load()),
       items_(pool.size()) {
@@ -144,15 +144,15 @@ void GraphRun::keep_going_if_first() {
 bool GraphRun::leave_order() {
   const std::lock_guard lock(lock_);
   if (!holds_back()) return false;
-  if (used_items_ != 0) program_.found_slow();
+  if (used_items_ != 0) program_.fineness().found_slow();
   ready_.leave_order();
   keeps_order_.store(false);
   return true;
 }
 
 bool GraphRun::measured(bool is_fine) {
-  program_.measured(is_fine);
-  return !is_fine && !program_.is_fine() && leave_order();
+  program_.fineness().measured(is_fine, pool_.is_tiny());
+  return !is_fine && !program_.fineness().is_fine() && leave_order();
 }
 
 void GraphRun::choose(GraphItem& item) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include "engine/base/prefetch.h"
 #include "engine/base/sync.h"
 #include "engine/engine_core.h"
+#include "engine/fineness.h"
 #include "engine/recorded_graph.h"
 
 namespace heddle::detail {
@@ -104,16 +104,8 @@ class RecordedProgram {
     base::prefetch_to_read(&ops_[i].step);
   }
 
-  // For a run in a pool of several workers.
-  /// Its operations are so small that one worker runs them faster than several.
-  bool is_fine() const { return fineness_.load(std::memory_order_relaxed) >= kMaxFineness / 2; }
-  /// What one of its operations has turned out to be. One that was interrupted is no proof.
-  void measured(bool is_fine) {
-    const int fineness = fineness_.load(std::memory_order_relaxed) + (is_fine ? 1 : -1);
-    fineness_.store(std::clamp(fineness, 0, kMaxFineness), std::memory_order_relaxed);
-  }
-  /// An operation has kept others from running for long.
-  void found_slow() { fineness_.store(0, std::memory_order_relaxed); }
+  /// Of its operations, for runs in a pool of several workers.
+  Fineness& fineness() { return fineness_; }
 
   void hold(std::size_t count) { holders_.fetch_add(count, std::memory_order_relaxed); }
   /// Destroys the program with the last holder. Does not throw.
@@ -121,8 +113,6 @@ class RecordedProgram {
 
  private:
   friend class ProgramRun;
-
-  static constexpr int kMaxFineness = 8;
 
   ~RecordedProgram();
   /// What it mutates, then what it reads.
@@ -144,7 +134,7 @@ class RecordedProgram {
   std::unique_ptr<const RecordedGraph> graph_;
   base::Atomic<bool> was_run_{false};
   base::Atomic<std::size_t> holders_{1};
-  base::Atomic<int> fineness_{kMaxFineness};  ///< an estimate: an update may get lost
+  Fineness fineness_;
 };
 
 struct DropProgram {

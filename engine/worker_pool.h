@@ -113,6 +113,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   base::SpinLock& mutex() { return mutex_; }
   IdleWorkers& idle() { return idle_; }  ///< guarded by it
   bool is_fine() const { return grain_.are_fine(); }
+  bool is_tiny() const { return grain_.is_tiny(); }
   std::uint64_t takes() const { return takes_.load(std::memory_order_relaxed); }
   bool lacks_worker() const;   ///< there seems to be work, a worker sleeps, and none searches
   bool awaits_worker() const;  ///< the same, but it is left to workers that are on their way
@@ -164,8 +165,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   FailurePtr run_arrivals(Worker& me);
   bool has_work() const;
   bool has_batch() const;
-  /// True unless a thread on tour does, or other pools go first.
-  bool takes_arrivals() const;
+  bool takes_arrivals() const;     ///< no thread on tour does, and no other pool goes first
   std::uint64_t progress() const;  ///< rises with what workers find, and with what they end of runs
   /// After Worker::begin_measuring(), unless that was 0. True if operations are fine.
   bool end_measuring(Worker& me, std::int64_t begin);

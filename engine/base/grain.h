@@ -14,6 +14,9 @@ constexpr std::uint32_t kMeasureEvery = 32;
 /// The same where they are of several lanes in turn: so not of one lane each time.
 constexpr std::uint32_t kMeasureEveryOnTour = 31;
 
+/// Measured operations of a recording whose votes count: see Fineness.
+constexpr int kMostVotes = 64;
+
 /// Whether operations count as short before any is measured.
 constexpr bool kShortAtFirst = false;
 

@@ -9,6 +9,7 @@ namespace heddle::base {
 
 constexpr std::uint32_t kMeasureEvery = 2;
 constexpr std::uint32_t kMeasureEveryOnTour = 3;
+constexpr int kMostVotes = 8;
 constexpr bool kShortAtFirst = true;
 constexpr std::size_t kFewestInStretch = 2;
 
