@@ -103,6 +103,7 @@ void write_json(const std::string& path, const std::string& bench, const std::ve
         << ", \"contender\": " << quoted(row.contender) << ", \"metric\": " << quoted(row.metric)
         << ", \"median\": " << quantile(row.samples, 0.5)
         << ", \"p10\": " << quantile(row.samples, 0.1)
+        << ", \"p25\": " << quantile(row.samples, 0.25)
         << ", \"p90\": " << quantile(row.samples, 0.9) << "}";
   }
   out << "\n ]}\n";
