@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/arrival.h"
+#include "engine/base/grain.h"
 #include "engine/base/spin_lock.h"
 #include "engine/base/sync.h"
 
@@ -113,8 +114,8 @@ class BasicArrivals {
   }
 
  private:
-  /// Chunks in returned_: some 2 MiB, that a burst of pushes finds there.
-  static constexpr std::size_t kMostUnused = 16384 / kChunk;
+  /// Chunks in returned_.
+  static constexpr std::size_t kMostUnused = base::kUnusedArrivals / kChunk;
 
   static void destroy(Chunk& chunk) {
     // What is left has run, and may be of a library that is not loaded any more.

@@ -1,6 +1,7 @@
 #include "engine/explore_engine.h"
 
 #include <algorithm>
+#include <new>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -138,16 +139,11 @@ void ExploreEngine::sleep(Lock& lock, Clock::time_point deadline) {
   const Clock::time_point now = Clock::now();
   const std::uint64_t ended = ended_.completed + ended_.failed + ended_.cancelled;
   if (stall_.since == Clock::time_point() || stall_.ended != ended) stall_ = {ended, now};
-  const bool is_watched = limit.count() != 0 && !stall_.is_reported;
+  const bool is_watched = limit.count() != 0 && !stall_.is_reported && !pending_.empty();
   const Clock::time_point alarm = is_watched ? stall_.since + limit : kForEver;
   if (now >= alarm) {
     stall_.is_reported = true;
-    const Clock::duration time = now - stall_.since;
-    const std::size_t pending = pending_.size();
-    const std::string described = describe_pending();
-    lock.unlock();
-    Watchdog::write(time, pending, described);
-    lock.lock();
+    report_stall(lock, now - stall_.since);
     return;
   }
   const Clock::time_point end = std::min(deadline, alarm);
@@ -156,6 +152,18 @@ void ExploreEngine::sleep(Lock& lock, Clock::time_point deadline) {
   } else {
     changed_.wait_until(lock, end);
   }
+}
+
+void ExploreEngine::report_stall(Lock& lock, Clock::duration time) {
+  try {
+    const std::size_t pending = pending_.size();
+    const std::string described = describe_pending();
+    lock.unlock();
+    Watchdog::write(time, pending, described);
+  } catch (const std::bad_alloc&) {
+    // It is only said; who waits goes on.
+  }
+  if (!lock.owns_lock()) lock.lock();
 }
 
 std::string ExploreEngine::describe_pending() const {
@@ -171,7 +179,7 @@ std::string ExploreEngine::describe_pending() const {
     } else if (operation->callable_ended) {
       text << "its Completion has not been used";
     } else if (operation->not_granted == 0) {
-      text << "ready, but its lane is busy";
+      text << "ready, but nothing has taken it up yet";
     } else {
       operation->write_blocker(text);
     }

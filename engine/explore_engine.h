@@ -95,6 +95,7 @@ class ExploreEngine final : public PlainEngine {
   bool run_one(Lock& lock);
   /// Until something may be ready, or the deadline.
   void sleep(Lock& lock, Clock::time_point deadline);
+  void report_stall(Lock& lock, Clock::duration time);
   std::string describe_pending() const;
   void run(ExploreOperation& operation, Lock& lock);
   void end(ExploreOperation& operation);

@@ -10,7 +10,9 @@ namespace heddle::detail {
 void ExploreOperation::write_blocker(std::ostream& out) const {
   for (const auto& [var, access] : accesses) {
     if (access->granted) continue;
-    const ExploreOperation& before = *std::prev(access)->operation;
+    auto other = std::prev(access);
+    while (!access->write && !other->write) --other;  // reads wait for a write only
+    const ExploreOperation& before = *other->operation;
     out << "waits for #" << before.sequence << " '" << before.pushed.name << "' (variable '"
         << var->name << "')";
     return;

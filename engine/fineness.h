@@ -32,8 +32,12 @@ class Fineness {
     const int votes = votes_.load(std::memory_order_relaxed) + more;
     votes_.store(std::clamp(votes, 0, kMost), std::memory_order_relaxed);
   }
-  /// One has kept others from running for long.
-  void found_slow() { votes_.store(0, std::memory_order_relaxed); }
+  /// One has kept others from running for long, or was interrupted: it takes some to make that
+  /// good.
+  void found_slow() {
+    votes_.store(std::min(votes_.load(std::memory_order_relaxed), kMost * 3 / 8),
+                 std::memory_order_relaxed);
+  }
 
  private:
   static constexpr int kMost = base::kMostVotes;

@@ -1,5 +1,6 @@
 #include "engine/graph_run.h"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -9,6 +10,12 @@
 #include "engine/worker_pool.h"
 
 namespace heddle::detail {
+namespace {
+
+/// An operation that takes longer, in ns, should not keep others of its run waiting.
+constexpr std::int64_t kLong = 50'000;
+
+}  // namespace
 
 GraphRun::GraphRun(ProgramRun& run, WorkerPool& pool, bool is_alone)
     : size_(run.size()),
@@ -141,18 +148,30 @@ void GraphRun::keep_going_if_first() {
   if (ready_.in_order() && !pool_.is_at_run_before(first_place())) leave_order_if_stuck();
 }
 
-bool GraphRun::leave_order() {
+bool GraphRun::leave_order(bool is_slow) {
   const std::lock_guard lock(lock_);
   if (!holds_back()) return false;
-  if (used_items_ != 0) program_.fineness().found_slow();
+  if (is_slow && used_items_ != 0) program_.fineness().found_slow();
   ready_.leave_order();
   keeps_order_.store(false);
   return true;
 }
 
+bool GraphRun::is_stuck(std::int64_t now) {
+  const std::lock_guard lock(lock_);
+  const bool is_running = std::any_of(items_.begin(), items_.end(),
+                                      [](const GraphItem& item) { return item.is_running; });
+  const std::uint64_t before = std::exchange(run_at_look_, is_running ? ended() + 1 : 0);
+  if (run_at_look_ != 0 && run_at_look_ == before) return now - runs_since_ >= kLong;
+  runs_since_ = now;
+  return false;
+}
+
 bool GraphRun::measured(bool is_fine) {
+  // Where several workers are at it they are in each other's way.
+  if (!keeps_order_.load(std::memory_order_relaxed)) return false;
   program_.fineness().measured(is_fine, pool_.is_tiny());
-  return !is_fine && !program_.fineness().is_fine() && leave_order();
+  return !is_fine && !program_.fineness().is_fine() && leave_order(/*is_slow=*/false);
 }
 
 void GraphRun::choose(GraphItem& item) {

@@ -124,8 +124,11 @@ class GraphRun {
   bool is_ready();
   /// In order, in a pool of several workers, so that something may be ready that no one sees.
   bool is_held_in_order();
-  /// No more: several workers may take part. True: what is posted has to be collected then.
-  bool leave_order();
+  /// No more: several workers may take part. True: what is posted has to be collected then. If it
+  /// `is_slow`, as an operation keeps others from running, later runs do not begin in order.
+  bool leave_order(bool is_slow);
+  /// True if an operation of it has been running for long at this look, as at those before.
+  bool is_stuck(std::int64_t now);
   /// The worker that posts the end of a use may leave it to others to take note of it.
   bool keeps_order() const { return keeps_order_.load(); }
 
@@ -194,6 +197,8 @@ class GraphRun {
   bool is_over_ = false;
   std::uint32_t granted_ = 0;  ///< uses
   std::size_t used_items_ = 0;
+  std::uint64_t run_at_look_ = 0;  ///< what ran when is_stuck() was last called, or 0
+  std::int64_t runs_since_ = 0;    ///< that, as far as looks have seen it
   std::size_t uses_left_;
   ReadyOps ready_;
   std::vector<std::uint32_t> ends_left_;                ///< by use

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/trace_log.h"
+
 namespace heddle::detail {
 
 void OpenRuns::add(GraphRun& run) {
@@ -30,8 +32,13 @@ bool OpenRuns::has_held_in_order() const {
                      [](GraphRun* run) { return run->is_held_in_order(); });
 }
 
-void OpenRuns::leave_orders() const {
-  for (GraphRun* const run : runs_) run->leave_order();
+bool OpenRuns::leave_orders(bool all) const {
+  const std::int64_t now = now_ns();
+  bool any = all;
+  for (GraphRun* const run : runs_) {
+    if (run->is_stuck(now) || all) any = run->leave_order(/*is_slow=*/true) || any;
+  }
+  return any;
 }
 
 std::uint64_t OpenRuns::ended() const {

@@ -26,8 +26,9 @@ class OpenRuns {
   GraphItem* join(const ReadyPlace& other) const;
   bool has_ready() const;
   bool has_held_in_order() const;
-  /// What is posted has to be collected then.
-  void leave_orders() const;
+  /// All do that keep order, or those in which an operation runs for long. True if any may have:
+  /// what is posted has to be collected then.
+  bool leave_orders(bool all) const;
   /// How many of their operations have ended.
   std::uint64_t ended() const;
 

@@ -46,7 +46,12 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
     if (engine_.ledger().is_uncovered(run.generation())) engine_.collect();
     const std::int64_t begin = me.begin_measuring();
     const Outcome outcome = engine_.execute_recorded(run, item.op);
-    if (begin != 0 && run.measured(end_measuring(me, begin))) engine_.collect();
+    if (begin != 0) {
+      // Else it is not known whether they come one after the other.
+      const bool had_last = me.measures() && me.measured_at != 0;
+      const bool is_fine = end_measuring(me, begin);
+      if ((had_last || !is_tiny()) && run.measured(is_fine)) engine_.collect();
+    }
     const std::uint32_t ended = item.op;
     GraphRun::Step step = run.end(item, outcome);
     if (step.wants_help) wake_one();

@@ -79,8 +79,8 @@ void WorkerPool::watch_runs(Worker& me, std::unique_lock<base::SpinLock>& lock, 
   me.takes = progress();
   if (idle_.awake() > 1) nap(me, lock, searching);
   const std::uint64_t taken = progress();
-  if (taken - std::exchange(me.takes, taken) >= kFewInNap) return;
-  open_runs_.leave_orders();
+  const bool are_slow = taken - std::exchange(me.takes, taken) < kFewInNap;
+  if (!open_runs_.leave_orders(/*all=*/are_slow)) return;
   lock.unlock();
   searching ? collect_while_searching() : engine_.collect();  // what was posted before
   lock.lock();
@@ -205,7 +205,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
     if (me.batch.empty() && me.stretch == nullptr && may_nap(me)) {
       nap(me, lock, searching);
       has_collected = false;  // what was deferred since it looked
-      // To look for more would open the stretch that another one is at.
+      // To look for more would dissolve the stretch that another one is at.
       if (engine_.ledger().has_stretch() && !seems_to_have_work()) continue;
     }
     if (!searching && me.stretch == nullptr) grant_seat(me);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t kLooksWhenBlocked = 64;
 
 /// The same after one that others have dissolved soon.
-constexpr std::uint32_t kLooksWhenOpened = 8;
+constexpr std::uint32_t kLooksWhenDissolved = 8;
 
 /// Of what is claimed, the share that may wait for another worker is one in so many, but for a few.
 constexpr std::size_t kBlockedShare = 4;
@@ -134,7 +134,7 @@ FailurePtr WorkerPool::run_arrivals(Worker& me) {
   }
   const bool was_dissolved = claim == Stretch::Claim::kLeave && me.place == 0;
   if (was_dissolved && patience.claims() < base::kFewestInStretch) {
-    without_stretch_.store(kLooksWhenOpened, std::memory_order_relaxed);
+    without_stretch_.store(kLooksWhenDissolved, std::memory_order_relaxed);
   }
   if (patience.is_blocked_often()) {
     without_sharing_.store(kLooksWhenBlocked, std::memory_order_relaxed);

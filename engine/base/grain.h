@@ -17,6 +17,9 @@ constexpr std::uint32_t kMeasureEveryOnTour = 31;
 /// Measured operations of a recording whose votes count: see Fineness.
 constexpr int kMostVotes = 64;
 
+/// Places for arrivals in chunks that are kept although nothing lies in them: some 2 MiB.
+constexpr std::size_t kUnusedArrivals = 16384;
+
 /// Whether operations count as short before any is measured.
 constexpr bool kShortAtFirst = false;
 

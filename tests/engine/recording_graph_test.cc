@@ -103,15 +103,16 @@ TEST_CASE("an operation of a run that takes long keeps no other worker from the 
   }
 }
 
-TEST_CASE(
-    "an operation that has been small so far keeps no other worker from the rest of the run") {
-  const int count = GENERATE(2, 4);
-  Engine engine(workers(count));
+std::vector<Var> new_variables(Engine& engine) {
   std::vector<Var> variables;
   for (int i = 0; i < 8; ++i) variables.push_back(engine.new_variable());
-  bool meet = false;  // written while nothing is pending
-  Counter arrived;
-  const Recording recording = engine.record([&] {
+  return variables;
+}
+
+/// 256 small operations, of which the first two wait for each other once `meet` is true.
+Recording record_meeting(Engine& engine, const std::vector<Var>& variables, const bool& meet,
+                         Counter& arrived) {
+  return engine.record([&] {
     for (std::size_t i = 0; i < 256; ++i) {
       engine.push(
           [&meet, &arrived, i] {
@@ -122,10 +123,40 @@ TEST_CASE(
           {}, {variables[i % 8]});
     }
   });
+}
+
+TEST_CASE(
+    "an operation that has been small so far keeps no other worker from the rest of the run") {
+  const int count = GENERATE(2, 4);
+  Engine engine(workers(count));
+  bool meet = false;  // written while nothing is pending
+  Counter arrived;
+  const Recording recording = record_meeting(engine, new_variables(engine), meet, arrived);
   for (int i = 0; i < 8; ++i) recording.run();
   engine.wait_for_all();
   meet = true;
   recording.run();
+  engine.wait_for_all();
+  CHECK(arrived.value() == 2);
+}
+
+TEST_CASE("an operation that waits keeps no worker from its run though another run is fast") {
+  Engine engine(workers(3));
+  bool meet = false;
+  Counter arrived;
+  const Recording recording = record_meeting(engine, new_variables(engine), meet, arrived);
+  const std::vector<Var> others = new_variables(engine);
+  const Recording busy = engine.record([&] {
+    for (std::size_t i = 0; i < 4096; ++i) engine.push([] {}, {}, {others[i % 8]});
+  });
+  for (int i = 0; i < 8; ++i) recording.run();
+  engine.wait_for_all();
+  meet = true;
+  std::jthread pusher([&] {
+    while (arrived.value() < 2) busy.run();
+  });
+  recording.run();
+  pusher.join();
   engine.wait_for_all();
   CHECK(arrived.value() == 2);
 }

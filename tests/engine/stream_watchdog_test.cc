@@ -27,9 +27,9 @@ TEST_CASE("the watchdog names what a stream runs, what is issued behind it, and 
   {
     const support::StandardError captured;
     HeldOperation held(engine, {}, {x}, {.device = Device::gpu(0), .name = "stuck"});
-    held.wait_until_started();
     engine.push([] {}, {}, {x}, {.device = Device::gpu(0), .name = "issued"});
     engine.push([] {}, {x}, {}, {.name = "reader"});
+    held.wait_until_started();
     text = captured.wait();
     held.release();
     engine.wait_for_all();

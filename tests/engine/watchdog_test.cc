@@ -171,7 +171,7 @@ TEST_CASE("the explore engine says what is pending when a wait finds nothing to 
     std::optional<Completion> completion;
     Gate kept;
     engine.push_async(hand_out(completion, kept), {}, {x}, {.name = "owing"});
-    engine.push([] {}, {x}, {}, {.name = "reader"});
+    for (const char* name : {"first", "second"}) engine.push([] {}, {x}, {}, {.name = name});
     support::ForeignThread waiter;
     waiter.post([&] { engine.wait_for_all(); });
     kept.wait();
@@ -181,11 +181,11 @@ TEST_CASE("the explore engine says what is pending when a wait finds nothing to 
     completion->done();
     engine.wait_for_all();
   }
-  CHECK_THAT(text, Catch::Contains("2 operations are pending"));
+  CHECK_THAT(text, Catch::Contains("3 operations are pending"));
   CHECK_THAT(text, Catch::Contains(
                        "#1 'owing' on cpu(0), lane compute: its Completion has not been used"));
   CHECK_THAT(text, Catch::Contains(
-                       "#2 'reader' on cpu(0), lane compute: waits for #1 'owing' (variable 'x')"));
+                       "#3 'second' on cpu(0), lane compute: waits for #1 'owing' (variable 'x')"));
   CHECK(text.find("heddle:") == text.rfind("heddle:"));
 }
 

@@ -25,12 +25,13 @@ EngineOptions workers(int count) {
 /// program sleeps meanwhile: to yield would put it behind them.
 void wait_until_asleep(Scheduler& scheduler, int count) {
   constexpr Scheduler::Nanoseconds kNap = 500;
-  const auto sleeps = [&](int worker) {
-    return scheduler.is_blocked(static_cast<std::size_t>(worker) + 1);
+  const auto all_sleep = [&] {
+    for (int worker = 1; worker <= count; ++worker) {
+      if (!scheduler.is_blocked(static_cast<std::size_t>(worker))) return false;
+    }
+    return true;
   };
-  for (int worker = 0; worker < count; ++worker) {
-    while (!sleeps(worker)) scheduler.block(&kNap, scheduler.now() + kNap);
-  }
+  while (!all_sleep()) scheduler.block(&kNap, scheduler.now() + kNap);
 }
 
 TEST_CASE("a batch of pushes wakes one sleeping worker, once") {

@@ -109,6 +109,7 @@ void drop_without_thread(std::uint64_t seed, Tally& tally) {
     CHECK(report.failed == 10);
     CHECK(report.completed == 11);
     CHECK(report.abandoned == 0);
+    CHECK(failing.refused() > 0);
     tally.add("threads refused", static_cast<std::uint64_t>(failing.refused()));
   }
   CHECK(payload.use_count() == 1);
