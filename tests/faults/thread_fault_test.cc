@@ -9,6 +9,7 @@
 #include <catch2/catch.hpp>
 
 #include "heddle/engine.h"
+#include "heddle/error.h"
 
 #include "tests/faults/failing_threads.h"
 #include "tests/faults/runs.h"
@@ -86,7 +87,7 @@ TEST_CASE("an engine without threads refuses to push and leaves neither threads 
   CHECK(support::allocated() < before + 128 * 1024);
 }
 
-/// What is thrown while there is no thread to destroy it on, and then overwritten.
+/// What is thrown, reported and then overwritten, while there is no thread to destroy it on.
 void drop_without_thread(std::uint64_t seed, Tally& tally) {
   struct Thrown : std::runtime_error {
     explicit Thrown(std::shared_ptr<int> held)
@@ -101,6 +102,7 @@ void drop_without_thread(std::uint64_t seed, Tally& tally) {
     const FailingThreads failing(1);
     for (int i = 0; i < 10; ++i) {
       engine.push([&payload] { throw Thrown(payload); }, {}, {x});
+      CHECK_THROWS_AS(engine.wait_for_all(), AggregateError);
       engine.push([] {}, {}, {x}, {.overwrites = true});
       tally.add("exceptions dropped");
     }
