@@ -138,8 +138,10 @@ void ExploreEngine::sleep(Lock& lock, Clock::time_point deadline) {
   const std::chrono::milliseconds limit = options().watchdog;
   const Clock::time_point now = Clock::now();
   const std::uint64_t ended = ended_.completed + ended_.failed + ended_.cancelled;
-  if (stall_.since == Clock::time_point() || stall_.ended != ended) stall_ = {ended, now};
-  const bool is_watched = limit.count() != 0 && !stall_.is_reported && !pending_.empty();
+  if (pending_.empty() || stall_.since == Clock::time_point() || stall_.ended != ended) {
+    stall_ = {ended, now};
+  }
+  const bool is_watched = limit.count() != 0 && !stall_.is_reported;
   const Clock::time_point alarm = is_watched ? stall_.since + limit : kForEver;
   if (now >= alarm) {
     stall_.is_reported = true;
@@ -172,8 +174,10 @@ std::string ExploreEngine::describe_pending() const {
   for (const auto& [sequence, operation] : pending_) {
     if (++named > StallReport::kMost) break;
     const PlainOperation& pushed = operation->pushed;
-    text << "  #" << sequence << " '" << pushed.name << "' on " << pushed.options.device.str()
-         << ", lane " << lane_name(pushed.options.lane) << ": ";
+    text << "  ";
+    write_name(text, sequence, pushed.name);
+    text << " on " << pushed.options.device.str() << ", lane " << lane_name(pushed.options.lane)
+         << ": ";
     if (operation->is_running) {
       text << "runs";
     } else if (operation->callable_ended) {
@@ -185,8 +189,9 @@ std::string ExploreEngine::describe_pending() const {
     }
     text << '\n';
   }
-  if (pending_.size() > named)
+  if (pending_.size() > StallReport::kMost) {
     text << "  and " << pending_.size() - StallReport::kMost << " more\n";
+  }
   return text.str();
 }
 

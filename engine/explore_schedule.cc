@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "engine/stall_report.h"
 #include "engine/var_state.h"
 
 namespace heddle::detail {
@@ -13,8 +14,9 @@ void ExploreOperation::write_blocker(std::ostream& out) const {
     auto other = std::prev(access);
     while (!access->write && !other->write) --other;  // reads wait for a write only
     const ExploreOperation& before = *other->operation;
-    out << "waits for #" << before.sequence << " '" << before.pushed.name << "' (variable '"
-        << var->name << "')";
+    out << "waits for ";
+    write_name(out, before.sequence, before.pushed.name);
+    out << " (variable '" << var->name << "')";
     return;
   }
 }

@@ -9,11 +9,6 @@
 namespace heddle::detail {
 namespace {
 
-void write_name(std::ostream& out, const Operation& op) {
-  out << '#' << op.sequence;
-  if (!op.name().empty()) out << " '" << op.name() << "'";
-}
-
 void write_blockers(std::ostream& out, const Operation& op) {
   constexpr int kMost = 4;
   int written = 0;
@@ -22,7 +17,8 @@ void write_blockers(std::ostream& out, const Operation& op) {
       if (!access.is_write() && !earlier->is_write()) continue;
       if (written++ < kMost) {
         out << (written == 1 ? "waits for " : ", ");
-        write_name(out, earlier->operation());
+        const Operation& other = earlier->operation();
+        write_name(out, other.sequence, other.name());
         out << " (variable '" << access.var().name << "')";
       }
       if (earlier->is_write()) break;
@@ -32,6 +28,11 @@ void write_blockers(std::ostream& out, const Operation& op) {
 }
 
 }  // namespace
+
+void write_name(std::ostream& out, std::uint64_t sequence, std::string_view name) {
+  out << '#' << sequence;
+  if (!name.empty()) out << " '" << name << "'";
+}
 
 void StallReport::see(std::uint64_t sequence) {
   running_.try_emplace(sequence, Seen{Clock::now()}).first->second.is_current = true;
@@ -56,7 +57,7 @@ void StallReport::end_look() {
 void StallReport::add(const Operation& op) {
   if (++added_ > kMost) return;
   text_ << "  ";
-  write_name(text_, op);
+  write_name(text_, op.sequence, op.name());
   text_ << " on " << op.device.str() << ", lane " << lane_name(op.lane()) << ": ";
   const Operation::Phase phase = op.phase.load(std::memory_order_relaxed);
   GraphRun* const run = phase == Operation::Phase::kGranted ? op.use.run : nullptr;

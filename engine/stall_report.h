@@ -3,13 +3,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <ostream>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "engine/base/sync.h"
 #include "engine/operation.h"
 
 namespace heddle::detail {
+
+/// As "#3 'name'", or "#3" if it has none.
+void write_name(std::ostream& out, std::uint64_t sequence, std::string_view name);
 
 /// Says of each pending operation where it runs and for how long, or for what it waits.
 ///
