@@ -10,7 +10,9 @@ program=$root/build/default/benchmarks/bench_engine
 baseline=$root/benchmarks/results/instructions.json
 operations=4096
 most_percent=10
-cases=(independent chain "one write, 63 reads" binary stencil "four lanes" "fan-out to 2 GPUs")
+metrics=("instructions per push" "instructions per end" "instructions per recorded operation")
+cases=(independent chain "one write, 63 reads" binary stencil "four lanes" "fan-out to 2 GPUs"
+  "fan-out to 4 GPUs")
 
 usage() {
   cat <<END
@@ -56,14 +58,38 @@ count() {
   echo $((pushes / operations)) $((ends / operations)) $(((run + replay) / operations))
 }
 
-# least CASE: of three counts the least ones. Where the system interrupts an operation that is
-# measured the engine takes it for a long one, and other ways with the next ones.
+# least CASE: of three counts the least ones; of up to nine, while one is too many. Where the system
+# interrupts an operation that is measured the engine takes it for a long one, and other ways with
+# the next ones: that only adds.
 least() {
-  local counts
-  counts=$(for _ in 1 2 3; do count "$1" || exit; done) || exit
-  for column in 1 2 3; do
-    cut -d' ' -f$column <<<"$counts" | sort -n | head -n 1
-  done | paste -sd' '
+  local counts=() columns
+  for ((i = 1; i <= 9; ++i)); do
+    counts+=("$(count "$1")") || exit
+    columns=$(for column in 1 2 3; do
+      printf '%s\n' "${counts[@]}" | cut -d' ' -f$column | sort -n | head -n 1
+    done | paste -sd' ')
+    # shellcheck disable=SC2086 # three words
+    ((i < 3)) || has_too_many "$1" $columns || break
+  done
+  echo "$columns"
+}
+
+# has_too_many CASE COUNT…: whether one of a case's counts is too many.
+has_too_many() {
+  local name=$1 metric
+  shift
+  for metric in "${metrics[@]}"; do
+    is_too_many "$name" "$metric" "$1" && return
+    shift
+  done
+  return 1
+}
+
+# is_too_many CASE METRIC COUNT: whether it is above what the baseline allows.
+is_too_many() {
+  local before
+  before=$(baseline_of "$1" "$2")
+  [[ -n $before ]] && (($3 * 100 > before * (100 + most_percent)))
 }
 
 # row CASE METRIC COUNT: as a row of the file.
@@ -84,7 +110,7 @@ report() {
   before=$(baseline_of "$1" "$2")
   rows+=("$(row "$@")")
   if [[ -n $before ]]; then
-    (($3 * 100 <= before * (100 + most_percent))) || too_many+=("$1: $2")
+    ! is_too_many "$@" || too_many+=("$1: $2")
     percent=$(awk "BEGIN { printf \"%+.1f %%\", 100 * ($3 / $before - 1) }")
   else
     without_baseline+=("$1: $2")
@@ -135,10 +161,10 @@ without_baseline=()
 printf '%-22s %-36s %8s %10s %8s\n' case metric count baseline change
 for name in "${cases[@]}"; do
   counts=$(least "$name")
-  read -r pushes ends recorded <<<"$counts"
-  report "$name" "instructions per push" "$pushes"
-  report "$name" "instructions per end" "$ends"
-  report "$name" "instructions per recorded operation" "$recorded"
+  for metric in "${metrics[@]}"; do
+    report "$name" "$metric" "${counts%% *}"
+    counts=${counts#* }
+  done
 done
 if "$write"; then
   write_baseline
