@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "heddle/options.h"
+
 #include "engine/base/parse.h"
 
 namespace heddle::base {
@@ -174,10 +176,14 @@ RuntimeOptions merge_options(const RuntimeOptions& configured, const Environment
   return merged;
 }
 
+}  // namespace heddle::base
+
+namespace heddle {
+
 void print_environment_help(std::ostream& out) {
-  for (const Variable& variable : kVariables) {
+  for (const base::Variable& variable : base::kVariables) {
     out << variable.name << "\n    " << variable.values << "\n    " << variable.help << "\n";
   }
 }
 
-}  // namespace heddle::base
+}  // namespace heddle

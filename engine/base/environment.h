@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iosfwd>
 #include <optional>
 #include <string>
 
@@ -48,8 +47,5 @@ const Environment& environment();
 
 /// `configured` with every field that equals its default taken from `environment` instead.
 RuntimeOptions merge_options(const RuntimeOptions& configured, const Environment& environment);
-
-/// Writes the table of variables as text: one variable, its values and its meaning per entry.
-void print_environment_help(std::ostream& out);
 
 }  // namespace heddle::base

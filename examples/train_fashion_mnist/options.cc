@@ -4,15 +4,29 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <system_error>
 
 #include <CLI/CLI.hpp>
+#include <heddle/heddle.h>
+
+namespace {
+
+std::string describe_environment() {
+  std::ostringstream text;
+  text << "The environment that heddle reads:\n";
+  heddle::print_environment_help(text);
+  return text.str();
+}
+
+}  // namespace
 
 std::optional<Options> parse_options(int argc, char** argv) {
   Options options;
   CLI::App app("Trains a multilayer perceptron on Fashion-MNIST, data-parallel over GPUs.",
                "train_fashion_mnist");
+  app.footer(describe_environment());
   const CLI::Range at_least_one(1, std::numeric_limits<int>::max());
   const auto is_seed = [](const std::string& text) {
     std::uint64_t number = 0;

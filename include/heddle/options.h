@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <string_view>
@@ -113,5 +114,9 @@ struct RuntimeOptions {
 /// Sets what the default engine and the device table are made from; wins over the environment.
 /// Throws Error once either has been used, std::invalid_argument for a value out of range.
 void configure(const RuntimeOptions& options);
+
+/// Writes the table of environment variables as text, for a program's help: one variable, its
+/// values and its meaning per entry.
+void print_environment_help(std::ostream& out);
 
 }  // namespace heddle

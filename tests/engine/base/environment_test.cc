@@ -1,6 +1,8 @@
 #include "engine/base/environment.h"
 
+#include <cstdlib>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -129,6 +131,15 @@ TEST_CASE("the environment wins over defaults") {
   CHECK(merged.debug_memory);
   CHECK_FALSE(merged.cuda_graphs);
   CHECK(merged.engine.cpu_workers == 0);
+}
+
+TEST_CASE("a variable that is set after the first use changes nothing") {
+  const Environment before = environment();
+  REQUIRE(setenv("HEDDLE_SEED", "4711", 1) == 0);
+  const std::optional<std::uint64_t> seed = environment().seed;
+  unsetenv("HEDDLE_SEED");
+  CHECK(seed == before.seed);
+  CHECK(seed != 4711);
 }
 
 TEST_CASE("the help names every variable") {
