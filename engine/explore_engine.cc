@@ -209,11 +209,17 @@ void ExploreEngine::run(ExploreOperation& operation, Lock& lock) {
   lock.unlock();
   if (tracing()) operation.pushed.started_at = now_ns();
   std::shared_ptr<OpCompletion> completion;
+  std::exception_ptr without_memory;
   if (operation.pushed.async_task && !skip) {
-    completion = std::make_shared<OpCompletion>(shared_from_this(), operation);
-    completion->cancel = operation.pushed.options.cancel;
+    try {
+      completion = std::make_shared<OpCompletion>(shared_from_this(), operation);
+      completion->cancel = operation.pushed.options.cancel;
+    } catch (const std::bad_alloc&) {
+      without_memory = std::current_exception();
+    }
   }
-  Called called = call(operation.pushed, skip, completion);
+  Called called = call(operation.pushed, skip || without_memory != nullptr, completion);
+  if (without_memory != nullptr) called.error = std::move(without_memory);
   lock.lock();
   schedule_.free_lane(operation);
   operation.thrown = std::move(called.error);
@@ -257,7 +263,13 @@ void ExploreEngine::wait_for_var(VarState* var, bool reads_too) {
     } else {
       Waiter waiter{var, reads_too, last_sequence()};
       waiters_.push_back(&waiter);
-      drive(lock, [&] { return waiter.is_over || abandoned_; });
+      try {
+        drive(lock, [&] { return waiter.is_over || abandoned_; });
+      } catch (...) {
+        if (!lock.owns_lock()) lock.lock();
+        std::erase(waiters_, &waiter);
+        throw;
+      }
       std::erase(waiters_, &waiter);
       if (!waiter.is_over) throw_abandoned(wait_call(reads_too));
       poison = std::move(waiter.poison);
