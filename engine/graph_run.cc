@@ -15,6 +15,10 @@ namespace {
 /// An operation that takes longer, in ns, should not keep others of its run waiting.
 constexpr std::int64_t kLong = 50'000;
 
+/// Nor one that waits for longer, in ns. Runs of one recording in turn wait for each other, and all
+/// of them are faster with one worker.
+constexpr std::int64_t kLongWait = 5'000'000;
+
 }  // namespace
 
 GraphRun::GraphRun(ProgramRun& run, WorkerPool& pool, bool is_alone)
@@ -136,7 +140,6 @@ void GraphRun::submit(WorkerPool& pool, GraphItem* item, bool helps) {
 }
 
 void GraphRun::leave_order_if_stuck() {
-  if (is_shared_) return;
   // Who grants has counted what it expected before, so this misses none of granted_.
   const bool has_all = granted_ == grants_.load(std::memory_order_relaxed);
   if (used_items_ == 0 && granted_ != 0 && has_all) ready_.leave_order_if_stuck();
@@ -145,7 +148,8 @@ void GraphRun::leave_order_if_stuck() {
 }
 
 void GraphRun::keep_going_if_first() {
-  if (ready_.in_order() && !pool_.is_at_run_before(first_place())) leave_order_if_stuck();
+  if (is_shared_ || !ready_.in_order()) return;
+  if (!pool_.is_at_run_before(first_place())) leave_order_if_stuck();
 }
 
 bool GraphRun::leave_order(bool is_slow) {
@@ -161,10 +165,11 @@ bool GraphRun::is_stuck(std::int64_t now) {
   const std::lock_guard lock(lock_);
   const bool is_running = std::any_of(items_.begin(), items_.end(),
                                       [](const GraphItem& item) { return item.is_running; });
-  const std::uint64_t before = std::exchange(run_at_look_, is_running ? ended() + 1 : 0);
-  if (run_at_look_ != 0 && run_at_look_ == before) return now - runs_since_ >= kLong;
-  runs_since_ = now;
-  return false;
+  Look look;
+  if (is_running) look = {Look::At::kRunning, ended()};
+  if (holds_back() && used_items_ == 0) look = {Look::At::kWaiting, ended()};
+  if (std::exchange(last_look_, look) != look || look.at == Look::At::kElse) looks_so_since_ = now;
+  return now - looks_so_since_ >= (is_running ? kLong : kLongWait);
 }
 
 bool GraphRun::measured(bool is_fine) {
@@ -246,13 +251,16 @@ void GraphRun::carry(std::uint32_t i, const FailurePtr& failure, Ledger& ledger)
 GraphItem* GraphRun::join(const ReadyPlace& other) {
   const std::lock_guard lock(lock_);
   const auto is_first = [&] { return other.node == nullptr || goes_before(first_place(), other); };
-  if (granted_ != 0 && ready_.in_order() && is_first()) leave_order_if_stuck();
+  // With several workers that is for later, as long as nobody would overtake it.
+  const bool may_leave =
+      granted_ != 0 && ready_.in_order() && (!is_shared_ || other.node != nullptr);
+  if (may_leave && is_first()) leave_order_if_stuck();
   return !ready_.empty() && is_first() ? use_item() : nullptr;
 }
 
 bool GraphRun::is_ready() {
   const std::lock_guard lock(lock_);
-  leave_order_if_stuck();
+  if (!is_shared_) leave_order_if_stuck();
   return !ready_.empty() || holds_back();
 }
 

@@ -45,7 +45,9 @@ struct GraphItem : ReadyNode {
 ///    sleep.
 ///  - Where there are several, small operations are in order, too, as one worker is faster then.
 ///    As long as that may hold something back it counts as ready: one that has nothing else to do
-///    does not go to sleep, but naps, and gives up the order when it sees that nothing goes on.
+///    does not go to sleep, but naps, and gives up the order when it sees that nothing goes on in
+///    its pool, or for long nothing in the run. So does one that would go on with what is later,
+///    while the next operation of the run waits.
 ///  - What an operation leaves in poison_ for a variable belongs to the operations of that variable
 ///    in turn, as the variable itself does.
 ///  - It lives until its last use has ended in the ledger, no item is used, and its pusher has said
@@ -125,9 +127,10 @@ class GraphRun {
   /// In order, in a pool of several workers, so that something may be ready that no one sees.
   bool is_held_in_order();
   /// No more: several workers may take part. True: what is posted has to be collected then. If it
-  /// `is_slow`, as an operation keeps others from running, later runs do not begin in order.
+  /// `is_slow`, as an operation keeps others from running, fewer later runs begin in order.
   bool leave_order(bool is_slow);
-  /// True if an operation of it has been running for long at this look, as at those before.
+  /// True if at this look, as at those before, an operation of it has been running for long, or
+  /// the next one has been waiting for longer.
   bool is_stuck(std::int64_t now);
   /// The worker that posts the end of a use may leave it to others to take note of it.
   bool keeps_order() const { return keeps_order_.load(); }
@@ -159,6 +162,13 @@ class GraphRun {
   std::size_t given_back = 0;      ///< places
 
  private:
+  struct Look {
+    enum class At : std::uint8_t { kElse, kRunning, kWaiting };
+    At at = At::kElse;
+    std::uint64_t ended = 0;
+    bool operator==(const Look&) const = default;
+  };
+
   GraphItem* use_item();
   static void submit(WorkerPool& pool, GraphItem* item, bool helps);
   /// Where the first operation stands that is ready; in order, that may become ready.
@@ -168,9 +178,10 @@ class GraphRun {
   /// Before its first grant it has no sequence numbers, either.
   bool holds_back() const { return is_shared_ && granted_ != 0 && ready_.holds_back(); }
   bool wants_help() const;
-  /// Where there is one worker: out of order if the next operation does not become ready at once.
+  /// Out of order if the next operation does not become ready at once.
   void leave_order_if_stuck();
-  /// The same, unless the worker is at a run that goes first: it looks here after that.
+  /// The same where there is one worker, unless it is at a run that goes first: it looks here after
+  /// that.
   void keep_going_if_first();
   /// An item to submit if something is ready and none is used, or null.
   GraphItem* item_for_ready() { return !ready_.empty() && used_items_ == 0 ? use_item() : nullptr; }
@@ -197,8 +208,8 @@ class GraphRun {
   bool is_over_ = false;
   std::uint32_t granted_ = 0;  ///< uses
   std::size_t used_items_ = 0;
-  std::uint64_t run_at_look_ = 0;  ///< what ran when is_stuck() was last called, or 0
-  std::int64_t runs_since_ = 0;    ///< that, as far as looks have seen it
+  Look last_look_;                   ///< what is_stuck() last found
+  std::int64_t looks_so_since_ = 0;  ///< ns, as far as looks have seen it
   std::size_t uses_left_;
   ReadyOps ready_;
   std::vector<std::uint32_t> ends_left_;                ///< by use

@@ -12,6 +12,7 @@ void OpenRuns::add(GraphRun& run) {
 }
 
 void OpenRuns::remove(GraphRun& run) {
+  ended_before_ += run.ended();
   std::erase(runs_, &run);
   count_.store(runs_.size(), std::memory_order_relaxed);
 }
@@ -42,7 +43,7 @@ bool OpenRuns::leave_orders(bool all) const {
 }
 
 std::uint64_t OpenRuns::ended() const {
-  std::uint64_t ended = 0;
+  std::uint64_t ended = ended_before_;
   for (const GraphRun* const run : runs_) ended += run->ended();
   return ended;
 }

@@ -26,10 +26,10 @@ class OpenRuns {
   GraphItem* join(const ReadyPlace& other) const;
   bool has_ready() const;
   bool has_held_in_order() const;
-  /// All do that keep order, or those in which an operation runs for long. True if any may have:
-  /// what is posted has to be collected then.
+  /// All do that keep order, or those that are stuck. True if any may have: what is posted has to
+  /// be collected then.
   bool leave_orders(bool all) const;
-  /// How many of their operations have ended.
+  /// How many of their operations, and of those of all that were removed, have ended.
   std::uint64_t ended() const;
 
  private:
@@ -37,6 +37,7 @@ class OpenRuns {
 
   std::vector<GraphRun*> runs_;
   base::Atomic<std::size_t> count_{0};
+  std::uint64_t ended_before_ = 0;  ///< of runs that were removed
 };
 
 }  // namespace heddle::detail

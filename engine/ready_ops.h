@@ -12,7 +12,7 @@ namespace heddle::detail {
 /// Which operations of a run of a recording are ready, that is, wait neither for a use that has not
 /// been granted nor for an operation that has not ended.
 ///
-/// Where only one worker runs them, and so one operation at a time is taken, the first that has not
+/// While only one worker runs them, and so one operation at a time is taken, the first that has not
 /// ended waits for no operation, and goes before all others if the uses that it waits for are
 /// granted. So as long as they are nothing needs to be known about the others: in_order_. That ends
 /// for the run with leave_order(), when it would keep somebody from working.

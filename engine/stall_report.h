@@ -21,7 +21,8 @@ void write_name(std::ostream& out, std::uint64_t sequence, std::string_view name
 /// Thread safety: none. look() and add() read operations: the lock that guards them is held.
 class StallReport {
  public:
-  /// Operations that a report names; of the others it gives the number.
+  /// Operations that a report names; of the others it gives the number, in which a use of a run
+  /// counts as one.
   static constexpr std::size_t kMost = 32;
 
   /// A pending operation, at each look: from the first at which it runs its time counts.

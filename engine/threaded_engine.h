@@ -31,8 +31,10 @@ class OperationScope;
 /// it is woken. A variable is *poisoned* while its last write has failed. A lane's *window* is how
 /// many operations its stream may hold. A *line* is one of the cache.
 ///
-/// Lock order: the ledger's, the intake's, a queue's: LaneQueue::raise() and submit() take that
-/// under the others, which are never taken while it is held.
+/// Lock order: the router's, the ledger's, the intake's, a queue's: LaneQueue::raise() and submit()
+/// take that under the others, which are never taken while it is held. A stretch's is taken under
+/// the ledger's or none, a tour's before a queue's, a run's under a queue's or none; under a
+/// stretch's or a run's nothing is.
 ///
 /// Thread safety: every member may be called from any thread.
 class ThreadedEngine final : public EngineCore {

@@ -17,7 +17,8 @@ constexpr std::uint32_t kMeasureEveryOnTour = 31;
 /// Measured operations of a recording whose votes count: see Fineness.
 constexpr int kMostVotes = 64;
 
-/// Places for arrivals in chunks that are kept although nothing lies in them: some 2 MiB.
+/// Places for arrivals in chunks that are kept although nothing lies in them: some 2 MiB, and as
+/// much again that a worker has given back since the pusher took some last.
 constexpr std::size_t kUnusedArrivals = 16384;
 
 /// Whether operations count as short before any is measured.

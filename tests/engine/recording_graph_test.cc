@@ -1,4 +1,7 @@
+#include <atomic>
+#include <chrono>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -109,6 +112,14 @@ std::vector<Var> new_variables(Engine& engine) {
   return variables;
 }
 
+/// 4,096 operations that do nothing.
+Recording record_small(Engine& engine) {
+  const std::vector<Var> variables = new_variables(engine);
+  return engine.record([&] {
+    for (std::size_t i = 0; i < 4096; ++i) engine.push([] {}, {}, {variables[i % 8]});
+  });
+}
+
 /// 256 small operations, of which the first two wait for each other once `meet` is true.
 Recording record_meeting(Engine& engine, const std::vector<Var>& variables, const bool& meet,
                          Counter& arrived) {
@@ -145,10 +156,7 @@ TEST_CASE("an operation that waits keeps no worker from its run though another r
   bool meet = false;
   Counter arrived;
   const Recording recording = record_meeting(engine, new_variables(engine), meet, arrived);
-  const std::vector<Var> others = new_variables(engine);
-  const Recording busy = engine.record([&] {
-    for (std::size_t i = 0; i < 4096; ++i) engine.push([] {}, {}, {others[i % 8]});
-  });
+  const Recording busy = record_small(engine);
   for (int i = 0; i < 8; ++i) recording.run();
   engine.wait_for_all();
   meet = true;
@@ -159,6 +167,36 @@ TEST_CASE("an operation that waits keeps no worker from its run though another r
   pusher.join();
   engine.wait_for_all();
   CHECK(arrived.value() == 2);
+}
+
+TEST_CASE("a run that waits for others keeps none of its operations from workers at a fast run") {
+  Engine engine(workers(2));
+  const Var awaited = engine.new_variable("awaited");
+  const Var free = engine.new_variable("free");
+  std::atomic<int> runs{0};
+  const Recording recording = engine.record([&] {
+    engine.push([] {}, {}, {awaited});
+    engine.push([&runs] { ++runs; }, {}, {free});
+    for (int i = 0; i < 200; ++i) engine.push([] {}, {}, {awaited});
+  });
+  const Recording busy = record_small(engine);
+  for (int i = 0; i < 8; ++i) recording.run();
+  engine.wait_for_all();
+  std::optional<Completion> owed;
+  Gate is_owed;
+  engine.push_async(
+      [&](const RunContext&, Completion completion) {
+        owed = std::move(completion);
+        is_owed.open();
+      },
+      {}, {awaited});
+  is_owed.wait();
+  recording.run();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (runs != 9 && std::chrono::steady_clock::now() < end) busy.run();
+  CHECK(runs == 9);
+  owed->done();
+  engine.wait_for_all();
 }
 
 TEST_CASE(
