@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
 
 #include <malloc.h>
@@ -47,6 +48,11 @@ std::size_t resident_bytes() {
   std::size_t resident_pages = 0;
   file >> pages >> resident_pages;
   return resident_pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+void merge_free_blocks() {
+  constexpr std::size_t kLarge = 2048;  // what glibc calls so begins at 1024 bytes
+  std::free(__libc_malloc(kLarge));
 }
 
 void trim_heap() { malloc_trim(0); }

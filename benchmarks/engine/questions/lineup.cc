@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "programs/order_check.h"
+#include "questions/heap.h"
 
 namespace bench::engine {
 namespace {
@@ -87,6 +88,7 @@ Race Lineup::race(const Program& program, Start start, int runs, const Body& bod
     for (std::size_t i = 0; i < members_.size(); ++i) {
       Contender& contender = *members_[i].contender;
       if (!can(contender, program, start)) continue;
+      merge_free_blocks();  // so that nobody pays for what those before have freed
       std::this_thread::sleep_for(kPause);
       results[i].runs.push_back(run_once(contender, start, body));
     }
