@@ -11,8 +11,8 @@ namespace heddle::detail {
 
 /// What a worker has taken along, to run one after the other.
 ///
-/// Thread safety: its worker's own, but for steal(), has_some() and remove(), which any thread may
-/// call.
+/// Thread safety: its worker's own, but for has_some(), first_left(), steal() and remove(), which
+/// any thread may call.
 ///
 /// Invariants: places_[i] is what has gone into nodes_[i], for i from next_ to count_ - 1; whoever
 /// exchanges a node out of nodes_ has it, and leaves null. add() is called with the pool's lock:
@@ -56,6 +56,13 @@ class Batch {
     return std::any_of(nodes_.begin(), nodes_.end(), [](const base::Atomic<ReadyNode*>& node) {
       return node.load(std::memory_order_relaxed) != nullptr;
     });
+  }
+  /// The first one, for a hint; null if there is none.
+  const ReadyNode* first_left() const {
+    const auto left = std::find_if(nodes_.begin(), nodes_.end(), [](const auto& node) {
+      return node.load(std::memory_order_relaxed) != nullptr;
+    });
+    return left != nodes_.end() ? left->load(std::memory_order_relaxed) : nullptr;
   }
   /// The last one, or null.
   ReadyNode* steal() {

@@ -92,11 +92,13 @@ class DroppedFailures {
     if (failure == nullptr || failure->is_last_resort || !failure->error) return;
     if (failure.reset_unless_last()) return;
     const Failure& dropped = *failure;
-    dropped.next_dropped = std::exchange(first_, &dropped);
+    dropped.next_dropped = nullptr;
+    (first_ != nullptr ? last_->next_dropped : first_) = &dropped;
+    last_ = &dropped;
     dropped.itself = std::move(failure);
     ++added_;
   }
-  /// One of them, which is not there any more; null if there is none.
+  /// The one that has been there for longest, and is not any more; null if there is none.
   FailurePtr take() noexcept {
     const Failure* const taken = first_;
     if (taken == nullptr) return nullptr;
@@ -106,6 +108,7 @@ class DroppedFailures {
 
  private:
   const Failure* first_ = nullptr;
+  const Failure* last_ = nullptr;  ///< if there is a first one
   std::uint64_t added_ = 0;
 };
 

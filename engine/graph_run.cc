@@ -251,10 +251,9 @@ void GraphRun::carry(std::uint32_t i, const FailurePtr& failure, Ledger& ledger)
 GraphItem* GraphRun::join(const ReadyPlace& other) {
   const std::lock_guard lock(lock_);
   const auto is_first = [&] { return other.node == nullptr || goes_before(first_place(), other); };
-  // With several workers that is for later, as long as nobody would overtake it.
-  const bool may_leave =
-      granted_ != 0 && ready_.in_order() && (!is_shared_ || other.node != nullptr);
-  if (may_leave && is_first()) leave_order_if_stuck();
+  // That is for later as long as nobody would overtake it; or one worker is at what came before.
+  const bool can_wait = is_shared_ ? other.node == nullptr : pool_.is_at_run_from_before(first_);
+  if (granted_ != 0 && ready_.in_order() && !can_wait && is_first()) leave_order_if_stuck();
   return !ready_.empty() && is_first() ? use_item() : nullptr;
 }
 

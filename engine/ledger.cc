@@ -26,12 +26,13 @@ Mailbox& Ledger::new_mailbox() {
 }
 
 /// All of the filling that may throw.
-void Ledger::make_room(Operation& op, const Submission& submission) {
+void Ledger::make_room(Operation& op, const Submission& submission, bool is_traced) const {
   if (op.extras == nullptr) op.extras = std::make_unique<OperationExtras>();
   const std::string_view name = submission.options->name;
   if (!name.empty()) op.extras->name.assign(name);
   const std::size_t accesses = submission.reads.size() + submission.mutates.size();
   if (accesses > Operation::kInlineAccesses) op.extras->reserve(op, accesses);
+  if (is_traced) op.extras->cost = ModelCost::of(submission, engine_);
 }
 
 void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
@@ -52,7 +53,6 @@ void Ledger::fill(Operation& op, Submission& submission, const Route& route) {
   op.extras->recorded = submission.recorded;
   op.extras->pushed_at = submission.pushed_at;
   if (submission.pushed_at == 0) return;
-  op.extras->cost = ModelCost::of(submission, engine_);
   for (const VarList& list : {submission.reads, submission.mutates}) {
     for (std::size_t i = 0; i < list.size(); ++i) give_trace_id(*list[i]);
   }
@@ -113,7 +113,7 @@ std::uint64_t Ledger::push(Submission& submission, const Route& route, ReadyList
   if (operations_.unused() == 0 || ++pushes_ % kCollectEvery == 0) collect_locked(ready);
   operations_.reserve(1);
   Operation& op = operations_.next();
-  if (route.has_extras) make_room(op, submission);
+  if (route.has_extras) make_room(op, submission, submission.pushed_at != 0);
   operations_.take();
   operations_.fetch_ahead();
   const bool is_admitted = submission.admission == Admission::kAdmitted;

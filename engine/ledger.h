@@ -181,7 +181,7 @@ class Ledger {
   bool open(Block& block, const OperationScope* parent, ReadyList& ready);
   void reserve_operations(const Block& block);
   Tracker::Held place_use(Block& block, Operation& op);
-  static void make_room(Operation& op, const Submission& submission);
+  void make_room(Operation& op, const Submission& submission, bool is_traced) const;
   void fill(Operation& op, Submission& submission, const Route& route);
   /// Gives an unused operation its number and its place. `parent` is what pushes it.
   Tracker::Held place(Operation& op, Submission& submission, const Route& route,

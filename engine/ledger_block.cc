@@ -43,7 +43,8 @@ void Ledger::reserve_operations(const Block& block) {
   operations_.list(count, block_);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t op = block.graph != nullptr ? block.graph->graph().uses[i].last : i;
-    if (block.run.route(op).has_extras) make_room(*block_[i], block.run.arguments(op));
+    if (!block.run.route(op).has_extras) continue;
+    make_room(*block_[i], block.run.arguments(op), block.pushed_at != 0);
   }
   operations_.drop(count);
 }

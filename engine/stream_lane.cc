@@ -14,6 +14,9 @@ namespace {
 /// might run dry before the next is issued.
 constexpr std::int64_t kAhead = 50'000;
 
+/// Operations that one thread issues before it goes on with its own.
+constexpr int kMostIssued = 256;
+
 }  // namespace
 
 StreamLane::StreamLane(ThreadedEngine& engine, std::unique_ptr<device::Stream> stream,
@@ -55,8 +58,11 @@ void StreamLane::issue_some(std::unique_lock<base::SpinLock>& lock) {
   issuing_ = true;
   // What was issued last. If it is not, the stream may be gone, unless something is queued.
   bool is_held = false;
+  // Others may queue for ever: after many it is for who frees the next place.
+  int left = kMostIssued;
   for (;;) {
-    while (may_issue()) {
+    while (may_issue() && (left > 0 || in_flight_ == 0)) {
+      --left;
       auto& op = static_cast<Operation&>(*queue_.pop());
       op.extras->has_place = !stream_->joins(op.extras->recorded);
       if (op.extras->has_place && in_flight_++ == 0 && is_ahead_) since_ = now_ns();

@@ -235,7 +235,7 @@ void ThreadedEngine::settle_unusual(Operation& op) noexcept {
     if (auto error = std::exchange(op.extras->failed, nullptr)) op.keep_thrown(std::move(error));
   }
   if (op.is(Operation::kCancellable)) op.extras->cancel = {};
-  if (!op.has(Operation::kPoisoned)) op.meet(cancellation(op));
+  if (!op.has(Operation::kPoisoned)) ledger_.drop(op.meet(cancellation(op)));
   if (op.has(Operation::kPoisoned)) {
     op.outcome = op.failure->error ? Outcome::kSkipped : Outcome::kCancelled;
     if (op.failure->is_from_shutdown()) modes_.fetch_or(kHasCancelled);

@@ -30,8 +30,8 @@ struct alignas(64) Worker {
 
   Worker(WorkerPool& its_pool, Mailbox& own) : pool(its_pool), mailbox(own) {}
 
-  /// It has run so much since its last look at what has arrived that it takes some in whatever else
-  /// there is: else who runs on would overtake that for ever.
+  /// It has run so much since its last look at what has arrived, and at what stands elsewhere, that
+  /// it looks whatever else there is: else who runs on would overtake that for ever.
   bool looks_around() const { return ran - looked_at >= kLookEvery; }
   /// Before an operation, to find out whether operations are small: the time, or 0 for most.
   std::int64_t begin_measuring() {
@@ -65,7 +65,8 @@ struct alignas(64) Worker {
   bool is_asleep = false;      ///< may be claimed (see IdleWorkers); guarded by that lock
   int slept_on = -1;           ///< the CPU, as of when it went to sleep; guarded by that lock
   Batch batch;
-  Stretch* stretch = nullptr;  ///< that it takes part in, at `place`
+  const ReadyNode* batch_at_look = nullptr;  ///< its first when others last looked; by that lock
+  Stretch* stretch = nullptr;                ///< that it takes part in, at `place`
   std::size_t place = 0;
   std::int64_t waits_since = 0;   ///< for pending operations to end, so that a stretch can begin
   TakenAlong::Mark taken_at = 0;  ///< of batch or stretch

@@ -310,7 +310,7 @@ void WorkerPool::collect_overdue() {
 ReadyNode* WorkerPool::next(Worker& me) {
   if (ReadyNode* const node = from_batch(me)) return node;
   if (me.looks_around() && !me.self->is_searching) {
-    take_in(&me, /*searching=*/false);
+    look_around(me);
     if (ReadyNode* const node = from_batch(me)) return node;
   }
   if (me.is_fed && spins_ && engine_.has_one_queue()) let_come();
@@ -387,7 +387,7 @@ ReadyNode* WorkerPool::run_work(Worker& me, StreamItem& item) {
 }
 
 ReadyNode* WorkerPool::keep_or_queue(Worker& me, ReadyNode& node) {
-  if (me.looks_around()) take_in(&me, /*searching=*/false);
+  if (me.looks_around()) look_around(me);
   const bool has_batch = me.batch.drop_stolen();
   const bool batch_is_current = taken_.is_current(me.taken_at);
   if (has_batch && batch_is_current && me.kept < kMaxKept &&
@@ -404,7 +404,7 @@ ReadyNode* WorkerPool::go_on_with(Worker& me, KeptNodes& kept) {
   const std::span<ReadyNode* const> nodes = kept.end();
   if (nodes.empty()) return nullptr;
   if (nodes.size() == 1) return keep_or_queue(me, *nodes.front());
-  if (me.looks_around()) take_in(&me, /*searching=*/false);
+  if (me.looks_around()) look_around(me);
   return queue_and_take(me, nodes);
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -53,7 +52,8 @@ class ThreadedEngine;
 ///    a guest. A worker that finds none goes to sleep, and nobody wakes one then; a guest that
 ///    gives its seat back wakes one if there is work.
 ///  - A node is in the inbox, in the queue, in one batch, in KeptNodes, or running. Out of a batch
-///    takes it its worker or, when that is busy, another one that found nothing else.
+///    takes it its worker or, when that is busy, another one that finds nothing else or looks
+///    around.
 ///  - While every worker is busy, ends that others wait for are taken note of some at a time, if no
 ///    thread waits, no other queue could run what becomes ready, and several workers make the order
 ///    of equals free. Who defers one says so in deferred_ before it looks whether a worker is idle;
@@ -78,10 +78,10 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void open(GraphRun& run);  ///< idle workers look for ready operations there until it is closed
   bool may_open() const { return open_runs_.may_add(); }
   void close(GraphRun& run);
-  /// True if a worker sleeps and nobody searches, so that wake_one() must be called.
-  bool lacks_searcher() const;
+  bool lacks_searcher() const;  ///< and a worker sleeps: wake_one() must be called
   /// True if the first worker is at a run that goes before `place`, and looks at others after it.
   bool is_at_run_before(const ReadyPlace& place) const;
+  bool is_at_run_from_before(std::uint64_t sequence) const;  ///< with lower sequence numbers
   void wake_one();
 
   // For a thread that runs operations instead of a worker: a Guest.
@@ -155,6 +155,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void queue_own(ReadyList& ready);
   void dispatch_while_searching(ReadyList& ready);
   ReadyNode* steal(const Worker& me);
+  void look_around(Worker& me);
   ReadyNode* take(Worker& me);
   void take_along(Worker& me, ReadyList& ready);
   void begin_taking(TakenAlong::Mark& mark);
@@ -167,8 +168,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool has_batch() const;
   bool takes_arrivals() const;     ///< no thread on tour does, and no other pool goes first
   std::uint64_t progress() const;  ///< rises with what workers find, and with what they end of runs
-  /// After Worker::begin_measuring(), unless that was 0. True if operations are fine.
-  bool end_measuring(Worker& me, std::int64_t begin);
+  bool end_measuring(Worker& me, std::int64_t begin);  ///< a time; true if operations are fine
   bool are_small_beside_streams() const;
   bool may_nap(Worker& me) const;
   void watch_runs(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching);

@@ -63,7 +63,7 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
     if (item.op == GraphItem::kNone && !stays(item)) return nullptr;
     const bool is_turn = me.ran % kTurnEvery == 0;
     if (engine_.ledger().limit().has_line() && (is_turn || !is_fine())) engine_.collect();
-    if (me.looks_around()) take_in(&me, /*searching=*/false);
+    if (me.looks_around()) look_around(me);
     const bool looks = open_runs_.count() > 1 && is_turn;
     const bool has_batch = !me.batch.empty();
     if (!looks && !has_batch && !seems_to_have_work()) continue;
@@ -100,6 +100,11 @@ bool WorkerPool::is_at_run_before(const ReadyPlace& place) const {
   const int priority = worker.run_priority.load(std::memory_order_relaxed);
   return sequence != 0 &&
          goes_before(ReadyPlace{.sequence = sequence, .priority = priority}, place);
+}
+
+bool WorkerPool::is_at_run_from_before(std::uint64_t sequence) const {
+  const std::uint64_t at = workers_.front()->run_sequence.load(std::memory_order_relaxed);
+  return at != 0 && at < sequence;
 }
 
 void WorkerPool::wake_one() {

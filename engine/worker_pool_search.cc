@@ -148,6 +148,39 @@ void WorkerPool::take_in(Worker* me, bool searching) {
   searching ? dispatch_while_searching(ready) : engine_.dispatch(ready);
 }
 
+/// Takes in what has arrived and queues what is ready elsewhere, whatever there is in the queue: in
+/// runs, and what another worker has taken along and does not come to. Else workers that always
+/// find something would overtake that for ever.
+void WorkerPool::look_around(Worker& me) {
+  take_in(&me, /*searching=*/false);
+  if (workers_.size() == 1 && open_runs_.empty()) return;
+  const auto queue = [this](ReadyNode& node) {
+    if (taken_.is_urgent(node.priority(), node.sequence)) taken_.call_back();
+    queue_.push(node);
+  };
+  Worker* woken = nullptr;
+  bool has_left_orders = false;
+  {
+    const std::lock_guard lock(mutex_);
+    empty_inbox();
+    has_left_orders = open_runs_.leave_orders(/*all=*/false);
+    if (GraphItem* const item = open_runs_.join({})) queue(*item);
+    for (const auto& other : workers_) {
+      if (other.get() == &me) continue;
+      const ReadyNode* const first = other->batch.first_left();
+      const bool stands_still = std::exchange(other->batch_at_look, first) == first;
+      while (stands_still) {
+        ReadyNode* const node = other->batch.steal();
+        if (node == nullptr) break;
+        queue(*node);
+      }
+    }
+    woken = claim_sleeper();
+  }
+  PoolGroup::wake(woken);
+  if (has_left_orders) engine_.collect();  // what was posted before
+}
+
 /// What a worker runs next, or null.
 ReadyNode* WorkerPool::find(Worker& me, bool has_seat) {
   if (!has_seat) {
@@ -216,7 +249,9 @@ ReadyNode* WorkerPool::search(Worker& me) {
       return node;
     }
     if (has_seat && has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);
-    if (has_seat && takes_arrivals() && engine_.ledger().intake().seems_to_have_arrivals()) {
+    const bool is_wanted_elsewhere = searching && may_stand_in() && group_.lacks_worker(*this);
+    if (has_seat && !is_wanted_elsewhere && takes_arrivals() &&
+        engine_.ledger().intake().seems_to_have_arrivals()) {
       lock.unlock();
       if (!enter_stretch(me, searching) && takes_arrivals() && !seems_to_have_work()) {
         take_in(&me, searching);

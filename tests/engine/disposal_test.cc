@@ -177,6 +177,25 @@ TEST_CASE("many exceptions that one operation drops are destroyed one after the 
   engine.wait_for_all();
 }
 
+TEST_CASE("exceptions are destroyed in the order in which they were dropped") {
+  constexpr int kMany = 5;
+  Engine engine(with_workers(1));
+  support::Log<int> log;
+  std::vector<Var> vars;
+  for (int i = 0; i < kMany; ++i) {
+    vars.push_back(engine.new_variable());
+    poison(engine, vars.back(), [&log, i] { log.add(i); });
+  }
+  const Var first = engine.new_variable();
+  Gate goes_on;
+  begin_to_destroy(engine, first, goes_on);
+  for (const Var& var : vars) engine.push([] {}, {}, {var}, {.overwrites = true});
+  engine.wait_for_all();
+  goes_on.open();
+  engine.shutdown();
+  CHECK(log.entries() == std::vector<int>{0, 1, 2, 3, 4});
+}
+
 TEST_CASE("an exception is destroyed while nobody calls its engine") {
   HEDDLE_FOR_EACH(options, parallel_engines);
   Engine engine(options);

@@ -152,7 +152,9 @@ TEST_CASE(
 }
 
 TEST_CASE("an operation that waits keeps no worker from its run though another run is fast") {
-  Engine engine(workers(3));
+  const int count = GENERATE(2, 3);
+  CAPTURE(count);
+  Engine engine(workers(count));
   bool meet = false;
   Counter arrived;
   const Recording recording = record_meeting(engine, new_variables(engine), meet, arrived);

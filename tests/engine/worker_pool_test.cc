@@ -33,6 +33,34 @@ TEST_CASE("operations that need each other meet among tiny ones, where workers n
   CHECK(ran == kMeetings * kTiny);
 }
 
+TEST_CASE("what a worker has taken along with something long goes to those that are never idle") {
+  constexpr int kAlong = 63;
+  heddle::Engine engine({.cpu_workers = 2});
+  const heddle::Var x = engine.new_variable();
+  std::atomic<int> ran = 0;
+  bool were_in_time = false;
+  std::atomic<bool> is_over = false;
+  engine.push([] { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }, {}, {x});
+  engine.push(
+      [&] {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (ran != kAlong && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+        were_in_time = ran == kAlong;
+        is_over = true;
+      },
+      {x}, {});
+  for (int i = 0; i < kAlong; ++i) engine.push([&ran] { ++ran; }, {x}, {});
+  const auto busy_for = [](std::chrono::nanoseconds time) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  };
+  // More than one worker can do, so that the other one always finds something in the queue.
+  while (!is_over) engine.push([&] { busy_for(std::chrono::microseconds(2)); }, {}, {});
+  engine.wait_for_all();
+  CHECK(were_in_time);
+}
+
 TEST_CASE("what an operation makes ready does not wait for a chain that was pushed later") {
   heddle::Engine engine({.cpu_workers = 2});
   const heddle::Var x = engine.new_variable();

@@ -69,6 +69,8 @@ PushOptions Load::options(Random& random) const {
   if (random.one_in(8)) options.name = kLongName;
   options.overwrites = random.one_in(2);
   if (random.one_in(2)) options.cancel = group_;
+  static constexpr CopyCost kCopies[] = {{.bytes = 1}, {.bytes = 2}};
+  if (random.one_in(8)) options.copies = kCopies;
   return options;
 }
 

@@ -37,7 +37,9 @@ void settle(Engine& engine) {
 
 void run_without_memory(FailingMemory::Of threads, std::uint64_t seed, Tally& tally) {
   Random random(seed);
-  std::optional<Engine> engine(parallel_engine(seed));
+  EngineOptions options = parallel_engine(seed);
+  options.trace = random.one_in(3);
+  std::optional<Engine> engine(options);
   Load load(*engine);
   const std::uint64_t failures = FailingMemory::failures();
   {

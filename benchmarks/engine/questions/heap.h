@@ -24,8 +24,8 @@ std::size_t heap_bytes();
 /// Bytes of the process that are in memory, whoever asked for them.
 std::size_t resident_bytes();
 
-/// Has the C library merge the small blocks that were freed: it puts that off until somebody wants a
-/// larger block.
+/// Has the C library merge the small blocks that were freed: it puts that off until somebody wants
+/// a larger block.
 void merge_free_blocks();
 
 /// Gives memory that was freed back to the system, as far as that is possible.
