@@ -275,7 +275,7 @@ void ExploreEngine::wait_for_var(VarState* var, bool reads_too) {
       poison = std::move(waiter.poison);
     }
   }
-  raise_poison(poison);
+  raise_poison(poison, reads_too);
 }
 
 void ExploreEngine::wait_for_all() {

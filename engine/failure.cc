@@ -105,15 +105,15 @@ std::exception_ptr error_or_no_memory(const char* text) noexcept {
   }
 }
 
-void raise(const Failure& failure) {
+void raise(const Failure& failure, std::string_view call) {
   if (failure.error) throw OpError(*failure.error);
+  const std::string who = "[" + std::string(call) + "] operation ";
+  const std::string number = "#" + std::to_string(failure.sequence);
   if (failure.group_member) {
-    throw Cancelled("[Engine::wait_for_var] operation '" + *failure.group_member + "' #" +
-                    std::to_string(failure.sequence) +
+    throw Cancelled(who + "'" + *failure.group_member + "' " + number +
                     " was cancelled by its CancelSource before it started");
   }
-  throw EngineStopped("[Engine::wait_for_var] operation #" + std::to_string(failure.sequence) +
-                      " was cancelled: the engine was shut down before it started");
+  throw EngineStopped(who + number + " was cancelled: the engine was shut down before it started");
 }
 
 const FailurePtr& earlier(const FailurePtr& a, const FailurePtr& b) {

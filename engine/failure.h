@@ -128,8 +128,8 @@ FailurePtr cancelled_by_shutdown(std::uint64_t sequence) noexcept;
 /// An Error with this text, or std::bad_alloc.
 std::exception_ptr error_or_no_memory(const char* text) noexcept;
 
-/// Throws the OpError, or for a cancelled operation Cancelled or EngineStopped.
-[[noreturn]] void raise(const Failure& failure);
+/// Throws the OpError, or for a cancelled operation Cancelled or EngineStopped, from this `call`.
+[[noreturn]] void raise(const Failure& failure, std::string_view call);
 
 /// The one with the lower sequence; null counts as none.
 const FailurePtr& earlier(const FailurePtr& a, const FailurePtr& b);

@@ -179,7 +179,7 @@ void NaiveEngine::wait_for_var(VarState* var, bool reads_too) {
     trace_wait(var, reads_too);
     poison = var->poison;
   }
-  raise_poison(poison);
+  raise_poison(poison, reads_too);
 }
 
 void NaiveEngine::wait_for_all() {

@@ -199,10 +199,10 @@ void PlainEngine::keep_record(const PlainOperation& operation, Outcome outcome) 
   trace_.add(std::move(record), std::move(modelled));
 }
 
-void PlainEngine::raise_poison(const FailurePtr& poison) {
+void PlainEngine::raise_poison(const FailurePtr& poison, bool reads_too) {
   if (poison == nullptr) return;
   errors_.mark_reported(*poison);
-  raise(*poison);
+  raise(*poison, wait_call(reads_too));
 }
 
 void PlainEngine::raise_all(bool shutdown_cancelled) {

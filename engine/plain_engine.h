@@ -90,7 +90,7 @@ class PlainEngine : public EngineCore {
   std::vector<FailurePtr> take_dropped() { return std::exchange(dropped_, {}); }
 
   /// Throws what raises a wait for a variable with this poison, if there is any.
-  void raise_poison(const FailurePtr& poison);
+  void raise_poison(const FailurePtr& poison, bool reads_too);
   /// Throws what a wait for everything throws; `shutdown_cancelled` as the caller found it.
   void raise_all(bool shutdown_cancelled);
 

@@ -69,7 +69,9 @@ void StallReport::add(const Operation& op) {
       text_ << "part of a run of " << run->size() << " recorded operations, of which "
             << run->ended() << " have ended";
       run->visit_running([&](std::uint32_t i) {
-        text_ << "; #" << run->sequence(i) << " '" << run->op(i).name << "' ";
+        text_ << "; ";
+        write_name(text_, run->sequence(i), run->op(i).name);
+        text_ << ' ';
         add_time(run->sequence(i));
       });
       break;

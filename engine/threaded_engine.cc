@@ -113,7 +113,7 @@ void ThreadedEngine::wait_for_var(VarState* var, bool reads_too) {
   if (waits) wait(waiter, var, wait_call(reads_too));
   if (waiter.poison == nullptr) return;
   errors_.mark_reported(*waiter.poison);
-  raise(*waiter.poison);
+  raise(*waiter.poison, wait_call(reads_too));
 }
 
 void ThreadedEngine::wait_for_all() {

@@ -114,6 +114,7 @@ TEST_CASE("a wait for what was cancelled or abandoned is told which call was ref
   if (abandoned) engine.shutdown(ShutdownMode::kDrain, milliseconds(1));
   if (!abandoned) engine.shutdown(ShutdownMode::kCancel, seconds(60));
   CHECK_THROWS_WITH(engine.wait_for_var(x), StartsWith("[Engine::wait_for_var] "));
+  CHECK_THROWS_WITH(engine.wait_for_var_unused(x), StartsWith("[Engine::wait_for_var_unused] "));
   CHECK_THROWS_WITH(engine.wait_for_all(), StartsWith("[Engine::wait_for_all] "));
   engine.shutdown(ShutdownMode::kCancel, seconds(60));
 }
