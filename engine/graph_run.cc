@@ -248,12 +248,17 @@ void GraphRun::carry(std::uint32_t i, const FailurePtr& failure, Ledger& ledger)
   }
 }
 
+/// With its order, if the next operation waits: as long as nobody would overtake it; with one
+/// worker while that is at a run that came before and goes before it.
+bool GraphRun::can_wait(const ReadyPlace& other) {
+  if (is_shared_) return other.node == nullptr;
+  return pool_.is_at_run_from_before(first_) && pool_.is_at_run_before(first_place());
+}
+
 GraphItem* GraphRun::join(const ReadyPlace& other) {
   const std::lock_guard lock(lock_);
   const auto is_first = [&] { return other.node == nullptr || goes_before(first_place(), other); };
-  // That is for later as long as nobody would overtake it; or one worker is at what came before.
-  const bool can_wait = is_shared_ ? other.node == nullptr : pool_.is_at_run_from_before(first_);
-  if (granted_ != 0 && ready_.in_order() && !can_wait && is_first()) leave_order_if_stuck();
+  if (granted_ != 0 && ready_.in_order() && !can_wait(other) && is_first()) leave_order_if_stuck();
   return !ready_.empty() && is_first() ? use_item() : nullptr;
 }
 

@@ -42,7 +42,7 @@ struct GraphItem : ReadyNode {
 ///  - With one worker who grants a use leaves the order if the next operation is not ready. It does
 ///    not if another grant is on its way, as who brings the last one looks again, or if the worker
 ///    is at a run that goes first: it looks here afterwards, under the lock, as does who goes to
-///    sleep.
+///    sleep or looks around.
 ///  - Where there are several, small operations are in order, too, as one worker is faster then.
 ///    As long as that may hold something back it counts as ready: one that has nothing else to do
 ///    does not go to sleep, but naps, and gives up the order when it sees that nothing goes on in
@@ -178,10 +178,10 @@ class GraphRun {
   /// Before its first grant it has no sequence numbers, either.
   bool holds_back() const { return is_shared_ && granted_ != 0 && ready_.holds_back(); }
   bool wants_help() const;
+  bool can_wait(const ReadyPlace& other);
   /// Out of order if the next operation does not become ready at once.
   void leave_order_if_stuck();
-  /// The same where there is one worker, unless it is at a run that goes first: it looks here after
-  /// that.
+  /// The same where there is one worker, unless that is at a run that goes first.
   void keep_going_if_first();
   /// An item to submit if something is ready and none is used, or null.
   GraphItem* item_for_ready() { return !ready_.empty() && used_items_ == 0 ? use_item() : nullptr; }

@@ -17,8 +17,9 @@ void OpenRuns::remove(GraphRun& run) {
   count_.store(runs_.size(), std::memory_order_relaxed);
 }
 
-GraphItem* OpenRuns::join(const ReadyPlace& other) const {
+GraphItem* OpenRuns::join(const ReadyPlace& other, const GraphRun* but) const {
   for (GraphRun* const run : runs_) {
+    if (run == but) continue;
     if (GraphItem* const item = run->join(other)) return item;
   }
   return nullptr;

@@ -22,8 +22,9 @@ class OpenRuns {
   void add(GraphRun& run);
   void remove(GraphRun& run);
 
-  /// An item with an operation that goes before `other`, which may be none; or null.
-  GraphItem* join(const ReadyPlace& other) const;
+  /// An item with an operation that goes before `other`, which may be none, of another run than
+  /// `but`; or null.
+  GraphItem* join(const ReadyPlace& other, const GraphRun* but = nullptr) const;
   bool has_ready() const;
   bool has_held_in_order() const;
   /// All do that keep order, or those that are stuck. True if any may have: what is posted has to

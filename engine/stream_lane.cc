@@ -62,10 +62,10 @@ void StreamLane::issue_some(std::unique_lock<base::SpinLock>& lock) {
   int left = kMostIssued;
   for (;;) {
     while (may_issue() && (left > 0 || in_flight_ == 0)) {
-      --left;
       auto& op = static_cast<Operation&>(*queue_.pop());
       op.extras->has_place = !stream_->joins(op.extras->recorded);
       if (op.extras->has_place && in_flight_++ == 0 && is_ahead_) since_ = now_ns();
+      if (op.extras->has_place) --left;
       lock.unlock();
       issue(op, is_held);
       lock.lock();

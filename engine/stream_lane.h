@@ -31,7 +31,8 @@ class ThreadedEngine;
 ///  - in_flight_ operations are issued and not finished, at most window_, or one more that was
 ///    overtaken for long. What the stream holds back together counts as one.
 ///  - One thread at a time issues (issuing_); a thread that finds another at it leaves its
-///    operations to that one, which looks again before it stops.
+///    operations to that one, which looks again before it stops, or has issued so many that it
+///    leaves the rest to who frees the next place.
 ///  - While operations are queued because the stream has enough, it is asked to hurry.
 class StreamLane final : public LaneQueue {
  public:

@@ -78,7 +78,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void open(GraphRun& run);  ///< idle workers look for ready operations there until it is closed
   bool may_open() const { return open_runs_.may_add(); }
   void close(GraphRun& run);
-  bool lacks_searcher() const;  ///< and a worker sleeps: wake_one() must be called
+  bool lacks_searcher() const;  ///< nobody searches, a worker sleeps: wake_one() must be called
   /// True if the first worker is at a run that goes before `place`, and looks at others after it.
   bool is_at_run_before(const ReadyPlace& place) const;
   bool is_at_run_from_before(std::uint64_t sequence) const;  ///< with lower sequence numbers
@@ -155,7 +155,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void queue_own(ReadyList& ready);
   void dispatch_while_searching(ReadyList& ready);
   ReadyNode* steal(const Worker& me);
-  void look_around(Worker& me);
+  void look_around(Worker& me, const GraphRun* at = nullptr);  ///< a run that it is at
   ReadyNode* take(Worker& me);
   void take_along(Worker& me, ReadyList& ready);
   void begin_taking(TakenAlong::Mark& mark);

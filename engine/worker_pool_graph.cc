@@ -63,7 +63,7 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
     if (item.op == GraphItem::kNone && !stays(item)) return nullptr;
     const bool is_turn = me.ran % kTurnEvery == 0;
     if (engine_.ledger().limit().has_line() && (is_turn || !is_fine())) engine_.collect();
-    if (me.looks_around()) look_around(me);
+    if (me.looks_around()) look_around(me, &run);
     const bool looks = open_runs_.count() > 1 && is_turn;
     const bool has_batch = !me.batch.empty();
     if (!looks && !has_batch && !seems_to_have_work()) continue;

@@ -151,7 +151,7 @@ void WorkerPool::take_in(Worker* me, bool searching) {
 /// Takes in what has arrived and queues what is ready elsewhere, whatever there is in the queue: in
 /// runs, and what another worker has taken along and does not come to. Else workers that always
 /// find something would overtake that for ever.
-void WorkerPool::look_around(Worker& me) {
+void WorkerPool::look_around(Worker& me, const GraphRun* at) {
   take_in(&me, /*searching=*/false);
   if (workers_.size() == 1 && open_runs_.empty()) return;
   const auto queue = [this](ReadyNode& node) {
@@ -164,7 +164,7 @@ void WorkerPool::look_around(Worker& me) {
     const std::lock_guard lock(mutex_);
     empty_inbox();
     has_left_orders = open_runs_.leave_orders(/*all=*/false);
-    if (GraphItem* const item = open_runs_.join({})) queue(*item);
+    if (GraphItem* const item = open_runs_.join({}, at)) queue(*item);
     for (const auto& other : workers_) {
       if (other.get() == &me) continue;
       const ReadyNode* const first = other->batch.first_left();
