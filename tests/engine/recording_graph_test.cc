@@ -11,6 +11,7 @@
 #include "heddle/engine.h"
 
 #include "tests/support/gate.h"
+#include "tests/support/scale.h"
 
 // A run whose dependencies are known beforehand waits, and is waited for, as if its operations had
 // been pushed one by one.
@@ -162,13 +163,14 @@ TEST_CASE("an operation that waits keeps no worker from its run though another r
   for (int i = 0; i < 8; ++i) recording.run();
   engine.wait_for_all();
   meet = true;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2 * support::kScale);
   std::jthread pusher([&] {
-    while (arrived.value() < 2) busy.run();
+    while (arrived.value() < 2 && std::chrono::steady_clock::now() < end) busy.run();
   });
   recording.run();
   pusher.join();
-  engine.wait_for_all();
   CHECK(arrived.value() == 2);
+  engine.wait_for_all();
 }
 
 TEST_CASE("a run that waits for others keeps none of its operations from workers at a fast run") {
@@ -193,9 +195,13 @@ TEST_CASE("a run that waits for others keeps none of its operations from workers
       },
       {}, {awaited});
   is_owed.wait();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2 * support::kScale);
+  std::jthread pusher([&] {
+    while (runs != 9 && std::chrono::steady_clock::now() < end) busy.run();
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // until all workers are at it
   recording.run();
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (runs != 9 && std::chrono::steady_clock::now() < end) busy.run();
+  pusher.join();
   CHECK(runs == 9);
   owed->done();
   engine.wait_for_all();

@@ -55,8 +55,11 @@ TEST_CASE("what a worker has taken along with something long goes to those that 
     while (std::chrono::steady_clock::now() < end) {
     }
   };
-  // More than one worker can do, so that the other one always finds something in the queue.
-  while (!is_over) engine.push([&] { busy_for(std::chrono::microseconds(2)); }, {}, {});
+  // More than one worker can do, so that the other one always finds something in the queue, which
+  // what has a name goes to at once.
+  while (!is_over) {
+    engine.push([&] { busy_for(std::chrono::microseconds(2)); }, {}, {}, {.name = "busy"});
+  }
   engine.wait_for_all();
   CHECK(were_in_time);
 }
