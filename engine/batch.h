@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -52,17 +51,13 @@ class Batch {
   }
 
   /// Something could be stolen.
-  bool has_some() const {
-    return std::any_of(nodes_.begin(), nodes_.end(), [](const base::Atomic<ReadyNode*>& node) {
-      return node.load(std::memory_order_relaxed) != nullptr;
-    });
-  }
+  bool has_some() const { return first_left() != nullptr; }
   /// The first one, for a hint; null if there is none.
   const ReadyNode* first_left() const {
-    const auto left = std::find_if(nodes_.begin(), nodes_.end(), [](const auto& node) {
-      return node.load(std::memory_order_relaxed) != nullptr;
-    });
-    return left != nodes_.end() ? left->load(std::memory_order_relaxed) : nullptr;
+    for (const base::Atomic<ReadyNode*>& node : nodes_) {
+      if (const ReadyNode* const left = node.load(std::memory_order_relaxed)) return left;
+    }
+    return nullptr;
   }
   /// The last one, or null.
   ReadyNode* steal() {

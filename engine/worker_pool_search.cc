@@ -168,12 +168,8 @@ void WorkerPool::look_around(Worker& me, const GraphRun* at) {
     for (const auto& other : workers_) {
       if (other.get() == &me) continue;
       const ReadyNode* const first = other->batch.first_left();
-      const bool stands_still = std::exchange(other->batch_at_look, first) == first;
-      while (stands_still) {
-        ReadyNode* const node = other->batch.steal();
-        if (node == nullptr) break;
-        queue(*node);
-      }
+      if (std::exchange(other->batch_at_look, first) != first || first == nullptr) continue;
+      while (ReadyNode* const node = other->batch.steal()) queue(*node);
     }
     woken = claim_sleeper();
   }
@@ -249,9 +245,9 @@ ReadyNode* WorkerPool::search(Worker& me) {
       return node;
     }
     if (has_seat && has_queue_.load(std::memory_order_relaxed)) has_queue_.store(false);
-    const bool is_wanted_elsewhere = searching && may_stand_in() && group_.lacks_worker(*this);
-    if (has_seat && !is_wanted_elsewhere && takes_arrivals() &&
-        engine_.ledger().intake().seems_to_have_arrivals()) {
+    const bool may_take = has_seat && takes_arrivals();
+    if (may_take && engine_.ledger().intake().seems_to_have_arrivals() &&
+        !(searching && may_stand_in() && group_.lacks_worker(*this))) {
       lock.unlock();
       if (!enter_stretch(me, searching) && takes_arrivals() && !seems_to_have_work()) {
         take_in(&me, searching);

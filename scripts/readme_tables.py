@@ -70,8 +70,12 @@ def number(value, metric):
     return f"{100 * value:.0f} %" if metric == "efficiency" else f"{value:,.0f}"
 
 
+def plain(results, case, contender, metric):
+    return number(results.of(case, contender, metric), metric)
+
+
 def with_ratio(results, case, contender, metric):
-    text = number(results.of(case, contender, metric), metric)
+    text = plain(results, case, contender, metric)
     ratio = results.ratio(case, contender)
     return text if ratio is None else f"{text} ({ratio:.2f})"
 
@@ -84,22 +88,12 @@ def table(titles, rows):
     return [line(titles), "|" + "---|" * len(titles), *map(line, rows)]
 
 
-def throughput(results):
+def by_contender(results, rows, cell):
     return table(
         TITLES,
         [
-            [name, *(with_ratio(results, case, contender, metric) for contender in CONTENDERS)]
-            for name, case, metric in THROUGHPUT
-        ],
-    )
-
-
-def curves(results):
-    return table(
-        TITLES,
-        [
-            [name, *(number(results.of(case, contender, metric), metric) for contender in CONTENDERS)]
-            for name, case, metric in CURVES
+            [name, *(cell(results, case, contender, metric) for contender in CONTENDERS)]
+            for name, case, metric in rows
         ],
     )
 
@@ -108,7 +102,7 @@ def recorded(results, case):
     ratios = ", ".join(
         f"{results.ratio(case, contender):.2f}" for contender in ("heddle, pushed again", "TBB flow graph")
     )
-    return f"{number(results.of(case, 'heddle', 'ns per operation'), 'ns')} ({ratios})"
+    return f"{plain(results, case, 'heddle', 'ns per operation')} ({ratios})"
 
 
 def recordings(results):
@@ -139,7 +133,11 @@ def main(arguments):
     before = README.read_text(encoding="utf-8").split("\n")
     after = list(before)
     start = 0
-    for new in (throughput(engine), curves(engine), recordings(Results("recordings.json"))):
+    for new in (
+        by_contender(engine, THROUGHPUT, with_ratio),
+        by_contender(engine, CURVES, plain),
+        recordings(Results("recordings.json")),
+    ):
         start = replace(after, start, new)
     if not arguments:
         README.write_text("\n".join(after), encoding="utf-8")
