@@ -149,7 +149,8 @@ void GraphRun::leave_order_if_stuck() {
 
 void GraphRun::keep_going_if_first() {
   if (is_shared_ || !ready_.in_order()) return;
-  if (!pool_.is_at_run_before(first_place())) leave_order_if_stuck();
+  const ReadyPlace at = pool_.run_of_first();
+  if (at.sequence == 0 || !goes_before(at, first_place())) leave_order_if_stuck();
 }
 
 bool GraphRun::leave_order(bool is_slow) {
@@ -252,7 +253,8 @@ void GraphRun::carry(std::uint32_t i, const FailurePtr& failure, Ledger& ledger)
 /// worker while that is at a run that came before and goes before it.
 bool GraphRun::can_wait(const ReadyPlace& other) {
   if (is_shared_) return other.node == nullptr;
-  return pool_.is_at_run_from_before(first_) && pool_.is_at_run_before(first_place());
+  const ReadyPlace at = pool_.run_of_first();
+  return at.sequence != 0 && at.sequence < first_ && goes_before(at, first_place());
 }
 
 GraphItem* GraphRun::join(const ReadyPlace& other) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -16,12 +17,22 @@ struct StreamItem : ReadyNode {
   device::Work work;
 };
 
-/// Makes them, and uses them again.
+/// Those of a queue, used again and again.
 ///
 /// Thread safety: every member may be called from any thread.
+///
+/// Invariants: there are as many as reserve() was called, each in free_ or made and not ended.
 class StreamItems {
  public:
-  StreamItem& make(const device::Work& work) {
+  /// One more may be there at a time. Throws std::bad_alloc.
+  void reserve() {
+    auto item = std::make_unique<StreamItem>();
+    const std::lock_guard lock(mutex_);
+    free_.reserve(count_ + 1);
+    free_.push_back(std::move(item));
+    ++count_;
+  }
+  StreamItem& make(const device::Work& work) noexcept {
     StreamItem& item = *take().release();
     item.type = ReadyNode::Type::kWork;
     item.set_priority(work.priority);
@@ -33,21 +44,22 @@ class StreamItems {
   device::Work end(StreamItem& item) {
     const device::Work work = item.work;
     const std::lock_guard lock(mutex_);
-    free_.emplace_back(&item);
+    free_.emplace_back(&item);  // there is room
     return work;
   }
 
  private:
   std::unique_ptr<StreamItem> take() {
     const std::lock_guard lock(mutex_);
-    if (free_.empty()) return std::make_unique<StreamItem>();
     std::unique_ptr<StreamItem> item = std::move(free_.back());
     free_.pop_back();
     return item;
   }
 
   alignas(64) base::SpinLock mutex_;
-  std::vector<std::unique_ptr<StreamItem>> free_;  ///< guarded by it
+  // Guarded by it:
+  std::vector<std::unique_ptr<StreamItem>> free_;
+  std::size_t count_ = 0;
 };
 
 }  // namespace heddle::detail

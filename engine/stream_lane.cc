@@ -1,8 +1,11 @@
 #include "engine/stream_lane.h"
 
 #include <algorithm>
+#include <chrono>
+#include <new>
 #include <utility>
 
+#include "engine/base/thread.h"
 #include "engine/kept_nodes.h"
 #include "engine/threaded_engine.h"
 #include "engine/trace_log.h"
@@ -17,6 +20,12 @@ constexpr std::int64_t kAhead = 50'000;
 /// Operations that one thread issues before it goes on with its own.
 constexpr int kMostIssued = 256;
 
+/// Other streams that an operation waits for, for which there is room from the start.
+constexpr std::size_t kUsual = 64;
+
+/// Until who lacks memory to issue an operation looks for some again.
+constexpr std::chrono::milliseconds kForMemory{1};
+
 }  // namespace
 
 StreamLane::StreamLane(ThreadedEngine& engine, std::unique_ptr<device::Stream> stream,
@@ -24,7 +33,9 @@ StreamLane::StreamLane(ThreadedEngine& engine, std::unique_ptr<device::Stream> s
     : LaneQueue(pool, flags | Operation::kOnStream, /*runs_callables=*/!on_host),
       engine_(engine),
       window_(window),
-      stream_(std::move(stream)) {}
+      stream_(std::move(stream)) {
+  waits_.reserve(kUsual);
+}
 
 void StreamLane::announce(Operation& operation) {
   if (!runs_callables()) announced_.add(operation);
@@ -86,9 +97,8 @@ bool StreamLane::may_issue() {
   return first != nullptr && stream_->joins(static_cast<const Operation&>(*first).extras->recorded);
 }
 
-void StreamLane::issue(Operation& op, bool& is_held) {
+void StreamLane::issue(Operation& op, bool& is_held) noexcept {
   is_held = false;
-  engine_.ledger().tokens_before(op, waits_);
   if (engine_.tracing()) op.extras->issued_at = now_ns();
   // An asynchronous operation ends when its Completion says so, of which the stream knows nothing:
   // what depends on it is released then, and `op` may be gone as soon as it is issued.
@@ -106,11 +116,23 @@ void StreamLane::issue(Operation& op, bool& is_held) {
                              .recorded = op.extras->recorded,
                              .is_held = &is_held};
   if (runs_callables()) KeptNodes::give_back();
-  const device::Token token = stream_->issue(work, waits_);
+  const device::Token token = issue_behind_others(op, work);
   if (is_async) return;
   ReadyList ready;
   if (!engine_.ledger().issued(op, token, ready)) engine_.ledger().end(op, ready);
   engine_.dispatch(ready);
+}
+
+/// What was taken is not lost where there is no memory: it waits for some.
+device::Token StreamLane::issue_behind_others(const Operation& op, const device::Work& work) {
+  for (;;) {
+    try {
+      engine_.ledger().tokens_before(op, waits_);
+      return stream_->issue(work, waits_);
+    } catch (const std::bad_alloc&) {
+      base::sleep_for(kForMemory);
+    }
+  }
 }
 
 void StreamLane::run(void* operation) {

@@ -59,7 +59,8 @@ class StreamLane final : public LaneQueue {
   bool may_issue();
   int most_in_flight();
   void measure();
-  void issue(Operation& op, bool& is_held);
+  void issue(Operation& op, bool& is_held) noexcept;
+  device::Token issue_behind_others(const Operation& op, const device::Work& work);
   void free_place();
 
   /// So many are in flight, and have been submitted since, when it is worth a look at what has

@@ -177,7 +177,7 @@ bool WorkerPool::take_from_batch(ReadyNode& node) {
   return false;
 }
 
-void WorkerPool::execute(const device::Work& work) { put(items_.make(work)); }
+void WorkerPool::execute(const device::Work& work) noexcept { put(items_.make(work)); }
 
 void WorkerPool::return_batch(Worker& me) {
   me.batch.give_back([this](const ReadyPlace& place) { queue_.put_back(place); });

@@ -71,7 +71,8 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void raise(Operation& operation, int from, int to) override;
   void expect_arrival();  ///< a push for this pool is there: sees to it that it is taken in
   void take_in(Worker* me, bool searching);  ///< some arrivals; null: of a guest
-  void execute(const device::Work& work) override;
+  void reserve() override { items_.reserve(); }
+  void execute(const device::Work& work) noexcept override;
 
   std::size_t size() const { return workers_.size(); }
   // For the runs of recordings.
@@ -79,9 +80,8 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool may_open() const { return open_runs_.may_add(); }
   void close(GraphRun& run);
   bool lacks_searcher() const;  ///< nobody searches, a worker sleeps: wake_one() must be called
-  /// True if the first worker is at a run that goes before `place`, and looks at others after it.
-  bool is_at_run_before(const ReadyPlace& place) const;
-  bool is_at_run_from_before(std::uint64_t sequence) const;  ///< with lower sequence numbers
+  /// Of the run that the first worker is at, and looks at others after it; or its sequence is 0.
+  ReadyPlace run_of_first() const;
   void wake_one();
 
   // For a thread that runs operations instead of a worker: a Guest.

@@ -94,17 +94,10 @@ void WorkerPool::close(GraphRun& run) {
   open_runs_.remove(run);
 }
 
-bool WorkerPool::is_at_run_before(const ReadyPlace& place) const {
+ReadyPlace WorkerPool::run_of_first() const {
   const Worker& worker = *workers_.front();
-  const std::uint64_t sequence = worker.run_sequence.load(std::memory_order_relaxed);
-  const int priority = worker.run_priority.load(std::memory_order_relaxed);
-  return sequence != 0 &&
-         goes_before(ReadyPlace{.sequence = sequence, .priority = priority}, place);
-}
-
-bool WorkerPool::is_at_run_from_before(std::uint64_t sequence) const {
-  const std::uint64_t at = workers_.front()->run_sequence.load(std::memory_order_relaxed);
-  return at != 0 && at < sequence;
+  return {.sequence = worker.run_sequence.load(std::memory_order_relaxed),
+          .priority = worker.run_priority.load(std::memory_order_relaxed)};
 }
 
 void WorkerPool::wake_one() {

@@ -70,8 +70,10 @@ struct Work {
 class Executor {
  public:
   virtual ~Executor() = default;
+  /// One more piece of work may be queued at a time from now on. Throws std::bad_alloc.
+  virtual void reserve() {}
   /// Queues `work`: run, then finished, on a thread of the executor. Never blocks on other work.
-  virtual void execute(const Work& work) = 0;
+  virtual void execute(const Work& work) noexcept = 0;
 };
 
 /// An in-order queue of one device. Thread safety: calls are serialized by the caller, who may be
@@ -86,7 +88,8 @@ class Stream {
   /// Queues `work` behind everything issued before and behind `waits`, without blocking on any
   /// other work, and returns the point at which it is done. `finished` of a piece of work that
   /// waits for this point is called after `finished` of this one has returned. May call
-  /// Executor::execute, or run of `work` itself, before it returns.
+  /// Executor::execute, or run of `work` itself, before it returns. Throws std::bad_alloc, with
+  /// nothing queued.
   virtual Token issue(const Work& work, std::span<const Token> waits) = 0;
 
   // Recorded work may be held back, to go to the device together with what continues it: until

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <iterator>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include <sys/prctl.h>
@@ -50,7 +51,12 @@ CudaCompletion::CudaCompletion() {
   base::start_thread("hdl-cuda-done", [this] { serve(); }).detach();
 }
 
-void CudaCompletion::watch(std::shared_ptr<CudaTimeline> timeline) {
+void CudaCompletion::make_room(std::size_t timelines) {
+  const std::lock_guard lock(mutex_);
+  arrived_.reserve(timelines);
+}
+
+void CudaCompletion::watch(std::shared_ptr<CudaTimeline> timeline) noexcept {
   {
     const std::lock_guard lock(mutex_);
     arrived_.push_back(std::move(timeline));
@@ -87,14 +93,19 @@ void CudaCompletion::serve() {
   Timelines busy;
   for (;;) {
     rest(busy);
-    {
-      const std::lock_guard lock(mutex_);
-      std::move(arrived_.begin(), arrived_.end(), std::back_inserter(busy));
-      arrived_.clear();
-    }
+    add_arrived(busy);
     const std::lock_guard lock(sweep_mutex_);
     if (sweep(busy)) last_event_ = Clock::now();
   }
+}
+
+void CudaCompletion::add_arrived(Timelines& busy) noexcept try {
+  const std::lock_guard lock(mutex_);
+  busy.reserve(busy.size() + arrived_.size());
+  std::move(arrived_.begin(), arrived_.end(), std::back_inserter(busy));
+  arrived_.clear();
+} catch (const std::bad_alloc&) {
+  // There may be memory at the next look.
 }
 
 /// Until it is time to look again.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -31,11 +32,14 @@ namespace heddle::device {
 ///    then looks at is_eager_.
 class CudaCompletion {
  public:
-  /// Started by the first call and never ended.
+  /// Started by the first call, which throws std::system_error if there is no thread to be had, and
+  /// never ended.
   static CudaCompletion& instance();
 
+  /// So many timelines may be watched. Throws std::bad_alloc.
+  void make_room(std::size_t timelines);
   /// Adds a timeline, until it is found empty.
-  void watch(std::shared_ptr<CudaTimeline> timeline);
+  void watch(std::shared_ptr<CudaTimeline> timeline) noexcept;
 
   /// A timeline has become urgent.
   void hurry() noexcept;
@@ -51,6 +55,7 @@ class CudaCompletion {
 
   CudaCompletion();
   void serve();
+  void add_arrived(Timelines& busy) noexcept;
   void rest(const Timelines& busy);
   bool sweep(Timelines& busy);
 

@@ -176,13 +176,17 @@ bool CudaStream::has_seen(Token token) const {
 }
 
 void CudaStream::wait_for(std::span<const Token> waits, CudaPiece& piece) {
+  // What is not in piece.waits must not count as seen, so there is memory for all of it before.
+  piece.waits.reserve(piece.waits.size() + waits.size());
+  for (const Token token : waits) {
+    if (token.stream() >= seen_.size()) seen_.resize(std::size_t{token.stream()} + 1);
+  }
   for (const Token token : waits) {
     if (has_seen(token) || is_reached(token)) continue;
-    if (token.stream() >= seen_.size()) seen_.resize(std::size_t{token.stream()} + 1);
     const std::shared_ptr<CudaTimeline> other = find_timeline(token.stream());
     if (other != nullptr && other->reached() < token.sequence()) {
-      piece.waits.push_back(token);  // before it counts as seen, as there may be no memory
-      flush();                       // what is captured stands before the wait
+      piece.waits.push_back(token);
+      flush();  // what is captured stands before the wait
       delay_behind(*other, token.sequence());
     }
     seen_[token.stream()] = token.sequence();

@@ -49,7 +49,8 @@ std::shared_ptr<CudaTimeline> open_timeline(CudaGpu& gpu) {
       throw DeviceError("[cuda:" + std::to_string(gpu.index()) +
                         "] out of stream ids: expected at most 65535 streams at a time");
     }
-    all.free_ids.reserve(id);  // so that close_timeline() allocates nothing
+    all.free_ids.reserve(id);                      // so that close_timeline() allocates nothing
+    CudaCompletion::instance().make_room(2 * id);  // the one before of an id may be there, too
     all.open.emplace_back();
     all.free_ids.push_back(static_cast<std::uint16_t>(id));
   }

@@ -18,6 +18,9 @@ namespace heddle::device {
 
 namespace {
 
+/// Pieces in a stream, and what they wait for, for which there is room from the start.
+constexpr std::size_t kUsual = 64;
+
 /// A real device copies beside its computing. Here both take the same threads, and what is copied
 /// to a device mostly is wanted later: it fills the gaps that computing leaves.
 int behind_computing(int priority) {
@@ -75,6 +78,10 @@ struct SimStream::Machine {
     timeline.id = static_cast<std::uint16_t>(id);
     return timeline;
   }
+  void close(Timeline& timeline) {
+    const std::lock_guard lock(mutex);
+    free_list.push_back(&timeline);
+  }
 };
 
 SimStream::Machine& SimStream::machine() {
@@ -90,28 +97,34 @@ SimStream::SimStream(Lane lane, Executor& executor, SimFaults* faults)
       is_late_(faults != nullptr && faults->has_jitter()),
       is_timed_(is_late_ || lane != Lane::kCompute),
       timeline_(machine().open_timeline()),
-      issued_(timeline_.reached) {}
+      issued_(timeline_.reached) {
+  try {
+    executor_.reserve();
+    if (!queue_.reserve(kUsual) || !waits_.reserve(kUsual)) throw std::bad_alloc();
+    if (lane_ != Lane::kCompute || is_late_) {
+      thread_ = base::start_thread(std::string("sim ") + lane_name(lane_), [this] { serve(); });
+    }
+  } catch (...) {
+    machine().close(timeline_);
+    throw;
+  }
+}
 
 SimStream::~SimStream() {
-  Machine& shared = machine();
   {
-    std::unique_lock lock(shared.mutex);
+    std::unique_lock lock(machine().mutex);
     // The last piece counts as done a moment after its finished was called.
     idle_.wait(lock, [this] { return state_ == State::kIdle; });
     closing_ = true;
     turn_.notify_one();
   }
   if (thread_.joinable()) thread_.join();
-  const std::lock_guard lock(shared.mutex);
-  shared.free_list.push_back(&timeline_);
+  machine().close(timeline_);
 }
 
 std::uint16_t SimStream::id() const { return timeline_.id; }
 
 Token SimStream::issue(const Work& work, std::span<const Token> waits) {
-  if (on_thread(work) && !thread_.joinable()) {
-    thread_ = base::start_thread(std::string("sim ") + lane_name(lane_), [this] { serve(); });
-  }
   List started;
   Token token;
   {

@@ -15,8 +15,8 @@ class SimFaults;
 
 /// A FIFO queue of a simulated GPU, driven by events: it takes a thread only while a piece of its
 /// work runs. Compute and brief pieces run on the executor; for others, which may sleep, a stream
-/// that is not a compute stream has a thread of its own, started by the first of them. Where pieces
-/// are late (SimFaults), they are so on that thread, whichever they are.
+/// that is not a compute stream has a thread of its own. Where pieces are late (SimFaults), they
+/// are so on such a thread, whichever they are.
 ///
 /// Thread safety: issue() as for Stream. All simulated streams of the process share one mutex
 /// (in sim_stream.cc), which is held for queue operations only, never while run, finished or
@@ -33,7 +33,8 @@ class SimFaults;
 ///   that is gone is reached.
 class SimStream final : public Stream {
  public:
-  /// Throws DeviceError if all ids are taken. `faults` are the device's, null if it has none.
+  /// Throws DeviceError if all ids are taken, std::system_error if a thread cannot be made, and
+  /// std::bad_alloc. `faults` are the device's, null if it has none.
   SimStream(Lane lane, Executor& executor, SimFaults* faults = nullptr);
   /// Every piece's finished must have been called, or be running on another thread.
   ~SimStream() override;
@@ -98,7 +99,7 @@ class SimStream final : public Stream {
   Piece current_;
   Clock::time_point end_;  // of the last piece that is timed, in model time
 
-  base::Thread thread_;  // of issue() and the destructor
+  base::Thread thread_;  // if pieces may be for it
 };
 
 }  // namespace heddle::device

@@ -18,7 +18,8 @@ namespace heddle::faults {
 /// Thread safety: step() from any thread, each with a Random of its own. Outlives its engine.
 class Load {
  public:
-  explicit Load(Engine& engine, CancelToken group = {});
+  /// With operations on so many GPUs, too.
+  explicit Load(Engine& engine, CancelToken group = {}, int gpus = 0);
 
   /// One step. What it throws is no std::bad_alloc and no EngineStopped: these are counted.
   void step(Random& random);
@@ -49,6 +50,7 @@ class Load {
 
   Engine& engine_;
   const CancelToken group_;
+  const int gpus_;
   std::vector<Var> vars_;
   std::atomic<std::uint64_t> accepted_{0};
   std::atomic<std::uint64_t> deletions_{0};

@@ -40,7 +40,7 @@ void run_without_memory(FailingMemory::Of threads, std::uint64_t seed, Tally& ta
   EngineOptions options = parallel_engine(seed);
   options.trace = random.one_in(3);
   std::optional<Engine> engine(options);
-  Load load(*engine);
+  Load load(*engine, {}, /*gpus=*/random.one_in(2) ? 2 : 0);
   const std::uint64_t failures = FailingMemory::failures();
   {
     const FailingMemory failing(threads, rarity(random));

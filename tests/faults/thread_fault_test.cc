@@ -1,4 +1,6 @@
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -25,6 +27,8 @@ namespace {
 
 using support::kLanes;
 
+std::array<Device, 2> devices() { return {Device::cpu(), Device::gpu(0)}; }
+
 EngineOptions options_of(std::uint64_t seed) {
   EngineOptions options;
   options.kind = seed % 2 == 0 ? EngineKind::kThreaded : EngineKind::kPooled;
@@ -32,10 +36,10 @@ EngineOptions options_of(std::uint64_t seed) {
   return options;
 }
 
-/// Pushes to a random lane. False if there was no thread for it.
-bool push(Engine& engine, const Var& var, Lane lane, std::atomic<int>& ran) {
+/// False if there was no thread for the lane.
+bool push(Engine& engine, const Var& var, Device device, Lane lane, std::atomic<int>& ran) {
   try {
-    engine.push([&ran] { ++ran; }, {}, {var}, {.lane = lane});
+    engine.push([&ran] { ++ran; }, {}, {var}, {.device = device, .lane = lane});
     return true;
   } catch (const std::system_error& error) {
     CHECK(error.code() == std::errc::resource_unavailable_try_again);
@@ -56,8 +60,9 @@ void run_without_threads(std::uint64_t seed, Tally& tally) {
     x = engine->new_variable();
     for (int i = 0; i < 10; ++i) {
       const int refused = failing.refused();
+      const Lane lane = kLanes[static_cast<std::size_t>(random.below(5))];
       const bool is_pushed =
-          push(*engine, x, kLanes[static_cast<std::size_t>(random.below(5))], ran);
+          push(*engine, x, devices()[static_cast<std::size_t>(random.below(2))], lane, ran);
       CHECK(is_pushed == (failing.refused() == refused));
       if (is_pushed) ++pushed;
       tally.add(is_pushed ? "pushes" : "pushes that threw");
@@ -65,7 +70,9 @@ void run_without_threads(std::uint64_t seed, Tally& tally) {
   }
   CHECK_NOTHROW(engine->wait_for_all());
   CHECK(ran == pushed);
-  for (const Lane lane : kLanes) pushed += push(*engine, x, lane, ran) ? 1 : 0;
+  for (const Device device : devices()) {
+    for (const Lane lane : kLanes) pushed += push(*engine, x, device, lane, ran) ? 1 : 0;
+  }
   const ShutdownReport report = engine->shutdown();
   CHECK(report.completed == static_cast<std::uint64_t>(pushed));
   CHECK(ran == pushed);

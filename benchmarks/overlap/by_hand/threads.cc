@@ -15,7 +15,7 @@ Threads::~Threads() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void Threads::execute(const heddle::device::Work& work) {
+void Threads::execute(const heddle::device::Work& work) noexcept {
   {
     const std::lock_guard lock(mutex_);
     queue_.push_back(work);

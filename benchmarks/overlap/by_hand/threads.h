@@ -21,7 +21,7 @@ class Threads final : public heddle::device::Executor {
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
-  void execute(const heddle::device::Work& work) override;
+  void execute(const heddle::device::Work& work) noexcept override;
 
  private:
   void serve();

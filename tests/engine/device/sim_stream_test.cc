@@ -232,7 +232,7 @@ TEST_CASE("tokens of a stream that is gone are reached, also when its id is used
 /// Runs work at once and remembers the priority that it came with.
 class InlineExecutor final : public Executor {
  public:
-  void execute(const Work& work) override {
+  void execute(const Work& work) noexcept override {
     last_priority = work.priority;
     work.run(work.argument);
     work.finished(work.argument);

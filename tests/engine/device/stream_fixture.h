@@ -30,7 +30,7 @@ class ThreadExecutor final : public Executor {
   ThreadExecutor(const ThreadExecutor&) = delete;
   ThreadExecutor& operator=(const ThreadExecutor&) = delete;
 
-  void execute(const Work& work) override {
+  void execute(const Work& work) noexcept override {
     {
       const std::lock_guard lock(mutex_);
       queue_.push_back(work);
