@@ -16,7 +16,7 @@ struct CountedFailure : Failure {
 struct LastResorts {
   Failure failed{0, OpError("operation", 0, Device(), std::make_exception_ptr(std::bad_alloc())),
                  std::nullopt, true};
-  Failure cancelled_by_group{0, std::nullopt, "operation", true};
+  Failure cancelled_by_group{0, std::nullopt, "", true};
   Failure cancelled_by_shutdown{0, std::nullopt, std::nullopt, true};
 };
 
@@ -86,8 +86,7 @@ FailurePtr failed(std::uint64_t sequence, std::string_view name, Device device,
 
 FailurePtr cancelled_by_group(std::uint64_t sequence, std::string_view name) noexcept {
   return made_or(last_resorts().cancelled_by_group, [&] {
-    return FailurePtr::make(
-        Failure{sequence, std::nullopt, std::string(name.empty() ? "operation" : name)});
+    return FailurePtr::make(Failure{sequence, std::nullopt, std::string(name)});
   });
 }
 
@@ -110,7 +109,8 @@ void raise(const Failure& failure, std::string_view call) {
   const std::string who = "[" + std::string(call) + "] operation ";
   const std::string number = "#" + std::to_string(failure.sequence);
   if (failure.group_member) {
-    throw Cancelled(who + "'" + *failure.group_member + "' " + number +
+    const std::string& name = *failure.group_member;
+    throw Cancelled(who + (name.empty() ? "" : "'" + name + "' ") + number +
                     " was cancelled by its CancelSource before it started");
   }
   throw EngineStopped(who + number + " was cancelled: the engine was shut down before it started");

@@ -59,7 +59,7 @@ class FailurePtr {
 struct Failure {
   std::uint64_t sequence;        ///< of the operation at the root; 0: not known, or there was none
   std::optional<OpError> error;  ///< empty: cancelled
-  /// The name of an operation whose group was cancelled; empty: shutdown() cancelled it.
+  /// The name, if it has one, of an operation whose group was cancelled; none: shutdown() did it.
   std::optional<std::string> group_member = {};
   bool is_last_resort = false;  ///< it lives for ever, nobody counts who has it
 

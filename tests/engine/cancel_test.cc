@@ -305,7 +305,7 @@ TEST_CASE("an operation can cancel its own group, and so what it has pushed") {
       {}, {x}, {.cancel = source.token()});
   engine.wait_for_all();
   CHECK(ran == 0);
-  CHECK_THROWS_WITH(engine.wait_for_var(x), Contains("#2 was cancelled"));
+  CHECK_THROWS_WITH(engine.wait_for_var(x), Contains("operation #2 was cancelled"));
 }
 
 TEST_CASE("what an operation of a cancelled group pushes without the token runs") {
