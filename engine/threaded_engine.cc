@@ -30,29 +30,36 @@ ThreadedEngine::~ThreadedEngine() {
 }
 
 void ThreadedEngine::dispatch(ReadyList& ready) {
-  while (Operation* op = ready.pop()) {
+  // Those whose callables run here, and may wait for memory that one of the others gives back.
+  ReadyList last;
+  while (Operation* const op = ready.pop()) {
     if (op->kind() == Submission::Kind::kUse) {
       op->use.run->grant(*op);
-      continue;
-    }
-    const std::int64_t now = tracing() ? now_ns() : 0;
-    if (tracing()) op->extras->ready_at = now;
-    if (op->is(Operation::kNoQueue)) {
+    } else if (op->is(Operation::kNoQueue)) {
+      if (tracing()) op->extras->ready_at = now_ns();
       KeptNodes::give_back();
       execute(*op);
       finish(*op, ready);
-      continue;
+    } else if (op->queue->runs_callables() && !op->is(Operation::kFreesEarly)) {
+      last.push(*op);
+    } else {
+      submit_with_next(*op, ready);
     }
-    LaneQueue& queue = *op->queue;
-    ReadyList batch;
-    batch.push(*op);
-    while (ready.front() != nullptr && ready.front()->queue == &queue) {
-      Operation* const next = ready.pop();
-      if (tracing()) next->extras->ready_at = now;
-      batch.push(*next);
-    }
-    queue.submit(batch);
   }
+  while (Operation* const op = last.pop()) submit_with_next(*op, last);
+}
+
+void ThreadedEngine::submit_with_next(Operation& first, ReadyList& ready) const {
+  LaneQueue& queue = *first.queue;
+  const std::int64_t now = tracing() ? now_ns() : 0;
+  ReadyList batch;
+  for (Operation* op = &first; op != nullptr;) {
+    if (tracing()) op->extras->ready_at = now;
+    batch.push(*op);
+    const bool goes_on = ready.front() != nullptr && ready.front()->queue == &queue;
+    op = goes_on ? ready.pop() : nullptr;
+  }
+  queue.submit(batch);
 }
 
 void ThreadedEngine::collect() {
