@@ -67,8 +67,8 @@ struct CopyCost {
 struct PushOptions {
   Device device = Device();
   Lane lane = Lane::kCompute;
-  /// Higher first among the ready operations of a lane; what the operation waits for inherits it.
-  /// One that was overtaken 1,024 times goes next.
+  /// Higher first among the ready operations of a lane; what the operation waits for inherits it,
+  /// some eight operations for each one pushed. One that was overtaken 1,024 times goes next.
   int priority = 0;
   std::string_view name = {};  ///< in traces and errors; copied
   /// Every mutated variable is written in full: the operation runs although they are poisoned,
