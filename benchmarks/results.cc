@@ -104,7 +104,8 @@ void write_json(const std::string& path, const std::string& bench, const std::ve
         << ", \"median\": " << quantile(row.samples, 0.5)
         << ", \"p10\": " << quantile(row.samples, 0.1)
         << ", \"p25\": " << quantile(row.samples, 0.25)
-        << ", \"p90\": " << quantile(row.samples, 0.9) << "}";
+        << ", \"p90\": " << quantile(row.samples, 0.9) << ", \"samples\": " << row.samples.size()
+        << "}";
   }
   out << "\n ]}\n";
   out.close();

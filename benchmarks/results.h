@@ -21,8 +21,8 @@ double quantile(std::vector<double> samples, double p);
 void print_table(const std::vector<Row>& rows);
 
 /// Writes {"bench", "commit", "machine", "rows": [{"case", "contender", "metric", "median", "p10",
-/// "p25", "p90"}]}, without the rows that have no sample. Throws std::runtime_error, naming the
-/// path, if the file cannot be written.
+/// "p25", "p90", "samples"}]}, without the rows that have no sample. Throws std::runtime_error,
+/// naming the path, if the file cannot be written.
 void write_json(const std::string& path, const std::string& bench, const std::vector<Row>& rows);
 
 }  // namespace bench

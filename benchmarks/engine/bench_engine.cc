@@ -1,10 +1,12 @@
 // What the engine costs: heddle and other runtimes on the same lists of operations, interleaved.
 
+#include <algorithm>
 #include <cstdio>
 #include <iterator>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +14,7 @@
 #include "command_line.h"
 #include "count.h"
 #include "programs/program.h"
+#include "questions/apart.h"
 #include "questions/memory.h"
 #include "questions/questions.h"
 #include "results.h"
@@ -43,13 +46,8 @@ void run(const CommandLine& line) {
   for (const Question& question : questions()) {
     if (!line.questions.empty() && !line.questions.contains(question.name)) continue;
     std::fprintf(stderr, "%s: %s\n", question.name, question.asks);
-    bench::engine::Sheet sheet;
-    question.answer(line.options, sheet);
-    if (sheet.rows().empty() || line.verify_only) continue;
-    std::printf("\n== %s: %s\n", question.name, question.asks);
-    sheet.print();
-    std::fflush(stdout);
-    rows.insert(rows.end(), sheet.rows().begin(), sheet.rows().end());
+    std::vector<bench::Row> measured = bench::engine::answer_apart(question, line.options);
+    std::move(measured.begin(), measured.end(), std::back_inserter(rows));
   }
   if (line.verify_only) {
     std::puts("every contender ran every operation in its turn");

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "programs/order_check.h"
+#include "questions/heap.h"
 #include "questions/per_operation.h"
 #include "questions/questions.h"
 
@@ -51,6 +52,7 @@ Race race(const Program& program, const std::vector<Runner>& runners, int runs, 
   }
   for (int run = 0; run < runs; ++run) {
     for (std::size_t i = 0; i < runners.size(); ++i) {
+      merge_free_blocks();  // as Lineup::race() does
       std::this_thread::sleep_for(kPause);
       results[i].runs.push_back(runners[i].contender->repeat({}, runners[i].how, times));
     }
