@@ -74,8 +74,13 @@ void Lineup::end_with_serial() {
   if (members_.back().name != kSerial) members_.push_back({kSerial, make_serial({})});
 }
 
-Race Lineup::race(const Program& program, Start start, int runs, const Body& body) {
+void rest_before_run() {
   constexpr std::chrono::milliseconds kPause{5};
+  merge_free_blocks();
+  std::this_thread::sleep_for(kPause);
+}
+
+Race Lineup::race(const Program& program, Start start, int runs, const Body& body) {
   Race results;
   for (Member& member : members_) {
     results.push_back({member.name, {}});
@@ -88,8 +93,7 @@ Race Lineup::race(const Program& program, Start start, int runs, const Body& bod
     for (std::size_t i = 0; i < members_.size(); ++i) {
       Contender& contender = *members_[i].contender;
       if (!can(contender, program, start)) continue;
-      merge_free_blocks();  // so that nobody pays for what those before have freed
-      std::this_thread::sleep_for(kPause);
+      rest_before_run();
       results[i].runs.push_back(run_once(contender, start, body));
     }
   }

@@ -36,6 +36,10 @@ struct Result {
 };
 using Race = std::vector<Result>;
 
+/// Before each run of a contender: lets threads fall asleep, and sees to it that nobody pays for
+/// what those before have freed.
+void rest_before_run();
+
 enum class Start {
   kAtOnce,
   kAfterLastPush,  ///< of the program: see Contender::run_held()
@@ -51,8 +55,8 @@ class Lineup {
 
   explicit Lineup(const Options& options, const Settings& settings = {});
 
-  /// Every contender that can, in turn, so many times, with pauses in which threads fall asleep.
-  /// Before, each is verified: throws if it runs an operation out of its turn, or not at all.
+  /// Every contender that can, in turn, so many times, each after a rest. Before, each is verified:
+  /// throws if it runs an operation out of its turn, or not at all.
   Race race(const Program& program, Start start, int runs, const Body& body = {});
 
   std::vector<Member>& members() { return members_; }

@@ -4,11 +4,9 @@
 
 #include <chrono>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 #include "programs/order_check.h"
-#include "questions/heap.h"
 #include "questions/per_operation.h"
 #include "questions/questions.h"
 
@@ -43,7 +41,6 @@ void verify(const Program& program, const Runner& runner) {
 }
 
 Race race(const Program& program, const std::vector<Runner>& runners, int runs, int times) {
-  constexpr std::chrono::milliseconds kPause{5};
   Race results;
   for (const Runner& runner : runners) {
     results.push_back({runner.name, {}});
@@ -52,8 +49,7 @@ Race race(const Program& program, const std::vector<Runner>& runners, int runs, 
   }
   for (int run = 0; run < runs; ++run) {
     for (std::size_t i = 0; i < runners.size(); ++i) {
-      merge_free_blocks();  // as Lineup::race() does
-      std::this_thread::sleep_for(kPause);
+      rest_before_run();
       results[i].runs.push_back(runners[i].contender->repeat({}, runners[i].how, times));
     }
   }
