@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "engine/base/thread.h"
+#include "engine/base/sync.h"
 #include "engine/kept_nodes.h"
 #include "engine/threaded_engine.h"
 #include "engine/trace_log.h"
