@@ -35,7 +35,7 @@ struct Moments {
 /// How a program is run again.
 enum class Again {
   kPushed,  ///< it is pushed anew each time
-  kKept,    ///< it was recorded, or its graph was built, before the time begins
+  kKept,    ///< as Contender::keep() has kept it
 };
 
 /// Pushes one operation and waits for it, so many times.
@@ -72,13 +72,18 @@ class Contender {
     throw std::logic_error("this contender cannot hold operations back");
   }
   virtual bool can_repeat(Again /*how*/) const { return false; }
+  /// Records the prepared program, or builds its graph, with `body`, which outlives its runs. Needs
+  /// can_repeat(Again::kKept).
+  virtual void keep(const Body& /*body*/) {
+    throw std::logic_error("this contender cannot keep a program");
+  }
   /// Runs the prepared program so many times, with waits between them only where the runtime needs
-  /// them. Needs can_repeat(how).
+  /// them; one that was kept with the body that it was kept with. Needs can_repeat(how).
   virtual Times repeat(const Body& /*body*/, Again /*how*/, int /*times*/) {
     throw std::logic_error("this contender cannot run a program again");
   }
-  /// As repeat(body, Again::kKept, 1), but nothing runs before the program has been handed over.
-  /// Needs can_hold(), too.
+  /// As keep(body) and repeat(body, Again::kKept, 1), but nothing runs before the program has been
+  /// handed over. Needs can_hold(), too.
   virtual void repeat_held(const Body& /*body*/, const Moments& /*moments*/) {
     throw std::logic_error("this contender cannot run a program again that it holds back");
   }

@@ -78,13 +78,13 @@ class Heddle final : public Contender {
 
   bool can_repeat(Again /*how*/) const override { return true; }
 
+  void keep(const Body& body) override { kept_ = record(body); }
+
   Times repeat(const Body& body, Again how, int times) override {
-    ::heddle::Recording recording;
-    if (how == Again::kKept) recording = record(body);
     const Clock::time_point begin = Clock::now();
     for (int i = 0; i < times; ++i) {
       if (how == Again::kKept) {
-        recording.run();
+        kept_.run();
       } else {
         push_all(body);
       }
@@ -166,6 +166,7 @@ class Heddle final : public Contender {
   ::heddle::Engine engine_;
   const Program* program_ = nullptr;
   std::vector<Arguments> arguments_;
+  ::heddle::Recording kept_;
   std::set<::heddle::Lane> other_lanes_;  ///< of the CPU, in which the program runs something
 };
 
