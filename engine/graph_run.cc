@@ -62,23 +62,22 @@ void GraphRun::begin(std::uint64_t first, std::uint64_t generation) {
 
 void GraphRun::fill(Operation& op, std::uint32_t use) {
   const RecordedGraph::Use& shape = graph_.uses[use];
-  const RecordedOp& last = program_.op(shape.last);
+  const RecordedOp& any = program_.op(0);  // all are in one lane, with one priority
   op.sequence = sequence(shape.last);
   op.generation = generation_;
-  const unsigned named = last.name.empty() ? 0U : unsigned{Operation::kNamed};
-  const std::uint16_t kind = Operation::flags_of(Submission::Kind::kUse, last.options.lane);
-  op.begin(last.priority, last.options.device,
+  const unsigned named = shape.is_named ? unsigned{Operation::kNamed} : 0U;
+  const std::uint16_t kind = Operation::flags_of(Submission::Kind::kUse, any.options.lane);
+  op.begin(any.priority, any.options.device,
            static_cast<std::uint16_t>(Operation::kNoQueue | named | kind), nullptr);
   op.outcome = Outcome::kCompleted;
   std::construct_at(&op.use, Operation::Use{.run = this, .number = use, .versions = shape.writes});
   uses_[use] = &op;
 }
 
-void GraphRun::fetch_ahead(const GraphItem& item) {
-  if (item.op == GraphItem::kNone) return;
+void GraphRun::fetch_behind(const GraphItem& item) {
   const std::uint32_t next = ready_.next_after(item.op);
   if (next != ReadyOps::kNone) program_.fetch_ahead(next);
-  for (const std::uint32_t use : graph_.ends[item.op]) fetch_to_end(*uses_[use]);
+  for (const std::uint32_t use : graph_.ends[item.last]) fetch_to_end(*uses_[use]);
 }
 
 GraphItem* GraphRun::use_item() {
@@ -87,27 +86,30 @@ GraphItem* GraphRun::use_item() {
     item.is_used = true;
     ++used_items_;
     ready_.take_first(item.op);
+    item.last = item.op;
     item.sequence = sequence(item.op);
     return &item;
   }
   return nullptr;
 }
 
-void GraphRun::grant(Operation& op) {
+void GraphRun::grant(ReadyList& uses) {
   GraphItem* item = nullptr;
   bool helps = false;
   WorkerPool& pool = pool_;  // what follows the lock may be later than the end of the run
   {
     const std::lock_guard lock(lock_);
-    op.phase.store(Operation::Phase::kGranted, std::memory_order_relaxed);
-    if (op.has(Operation::kPoisoned)) {
-      op.clear(Operation::kPoisoned);
-      poison_[graph_.numbers[graph_.uses[op.use.number].variable]] =
-          std::exchange(op.failure, nullptr);
-      has_failed_.store(true, std::memory_order_relaxed);
+    while (Operation* const op = uses.pop()) {
+      op->phase.store(Operation::Phase::kGranted, std::memory_order_relaxed);
+      if (op->has(Operation::kPoisoned)) {
+        op->clear(Operation::kPoisoned);
+        poison_[graph_.numbers[graph_.uses[op->use.number].variable]] =
+            std::exchange(op->failure, nullptr);
+        has_failed_.store(true, std::memory_order_relaxed);
+      }
+      ready_.grant(op->use.number);
+      ++granted_;
     }
-    ready_.grant(op.use.number);
-    ++granted_;
     keep_going_if_first();
     item = item_for_ready();
     helps = item == nullptr && wants_help();
@@ -157,6 +159,7 @@ bool GraphRun::leave_order(bool is_slow) {
   const std::lock_guard lock(lock_);
   if (!holds_back()) return false;
   if (is_slow && used_items_ != 0) program_.fineness().found_slow();
+  close_rows();
   ready_.leave_order();
   keeps_order_.store(false);
   return true;
@@ -180,15 +183,29 @@ bool GraphRun::measured(bool is_fine) {
   return !is_fine && !program_.fineness().is_fine() && leave_order(/*is_slow=*/false);
 }
 
-void GraphRun::choose(GraphItem& item) {
+void GraphRun::close_rows() {
+  for (GraphItem& item : items_) {
+    if (item.op == item.last) continue;
+    const std::uint32_t at = item.close_row();
+    count(Outcome::kCompleted, at - item.op);
+    ready_.reach(at);
+    item.op = item.last = at;
+  }
+}
+
+bool GraphRun::choose(GraphItem& item) {
   const std::lock_guard lock(lock_);
   item.is_running = true;
   ready_.take_first(item.op);
+  if (item.op == GraphItem::kNone) return false;
+  take_row(item);
+  return true;
 }
 
 void GraphRun::put_off(GraphItem& item) {
   const std::lock_guard lock(lock_);
   item.is_running = false;
+  item.last = item.op;
   item.sequence = sequence(item.op);
 }
 
@@ -196,12 +213,16 @@ bool GraphRun::wants_help() const {
   return (!ready_.empty() || holds_back()) && pool_.lacks_searcher();
 }
 
-GraphRun::Step GraphRun::end(GraphItem& item, Outcome outcome) {
+void GraphRun::count(Outcome outcome, std::uint32_t more) {
+  ended_[static_cast<std::size_t>(outcome)].store(ended(outcome) + more, std::memory_order_relaxed);
+}
+
+GraphRun::Step GraphRun::end(GraphItem& item, std::uint32_t i, Outcome outcome) {
   Step step;
   const std::lock_guard lock(lock_);
-  const std::uint32_t i = item.op;
-  ended_[static_cast<std::size_t>(outcome)].store(ended(outcome) + 1, std::memory_order_relaxed);
-  item.op = ready_.end(i);
+  if (i != item.op) count(Outcome::kCompleted, i - item.op);
+  count(outcome, 1);
+  item.op = item.last = ready_.end(i);
   for (const std::uint32_t use : graph_.ends[i]) {
     if (--ends_left_[use] != 0) continue;
     Operation& op = *uses_[use];
@@ -214,7 +235,11 @@ GraphRun::Step GraphRun::end(GraphItem& item, Outcome outcome) {
     step.was_last = uses_left_ == 0;
   }
   ready_.take_first(item.op);
-  fetch_ahead(item);
+  if (item.op != GraphItem::kNone) {
+    take_row(item);
+    fetch_behind(item);
+    step.has_more = true;
+  }
   step.wants_help = wants_help();
   step.in_order = ready_.in_order();
   return step;
@@ -223,7 +248,10 @@ GraphRun::Step GraphRun::end(GraphItem& item, Outcome outcome) {
 GraphRun::Left GraphRun::leave(GraphItem& item) {
   const std::lock_guard lock(lock_);
   ready_.take_first(item.op);
-  if (item.op != GraphItem::kNone) return Left::kNot;
+  if (item.op != GraphItem::kNone) {
+    take_row(item);
+    return Left::kNot;
+  }
   item.is_used = item.is_running = false;
   --used_items_;
   return is_over_ && used_items_ == 0 && ready_.is_pushed() ? Left::kLast : Left::kLeft;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/spin_lock.h"
+#include "engine/graph_item.h"
 #include "engine/lane_queue.h"
 #include "engine/ready_ops.h"
 #include "engine/recorded_graph.h"
@@ -15,19 +16,8 @@
 
 namespace heddle::detail {
 
-class GraphRun;
 class Ledger;
 class WorkerPool;
-
-/// A worker's share in a run: an operation of it that is ready or running.
-struct GraphItem : ReadyNode {
-  static constexpr std::uint32_t kNone = ReadyOps::kNone;
-
-  GraphRun* run = nullptr;
-  std::uint32_t op = kNone;
-  bool is_used = false;
-  bool is_running = false;  ///< its worker is at `op`, which stands in no queue
-};
 
 /// One run of a recording whose graph is known, until it has ended: which of its operations are
 /// ready, in one small book of its own that the workers which take part share.
@@ -35,7 +25,7 @@ struct GraphItem : ReadyNode {
 /// Thread safety: every member may be called from any thread, but for what is said below.
 ///
 /// Invariants (the fields under lock_):
-///  - What an item has is taken from ready_.
+///  - What an item has is taken from ready_, in order with its row; who leaves the order closes it.
 ///  - While something is ready an item is used: it is in the pool's hands, or its worker comes back
 ///    for more. Who makes something ready looks, before it gives the lock back, whether a worker
 ///    sleeps; who goes to sleep says so and then asks is_ready(): one sees the other.
@@ -74,27 +64,31 @@ class GraphRun {
   const RecordedOp& op(std::uint32_t i) const { return program_.op(i); }
   std::uint64_t sequence(std::uint32_t i) const { return first_ + i; }
 
-  /// What the use `op` waited for has ended; what it meets is op.failure.
-  void grant(Operation& op);
+  /// What these uses waited for has ended; what each meets is its failure. Takes them off the list.
+  void grant(ReadyList& uses);
   /// By the pusher, after the last use. True if all has ended already: the caller has to delete the
   /// run.
   bool end_push();
 
   // By the worker that has an item.
   /// Gives the item the ready operation that goes first, if that goes before the one that it has,
-  /// or it has none: the worker is going to run it.
-  void choose(GraphItem& item);
-  /// The item is going to stand in a queue, with its operation.
+  /// or it has none, and its row: the worker is going to run them. False if it has none.
+  bool choose(GraphItem& item);
+  /// The item is going to stand in a queue, with its first operation.
   void put_off(GraphItem& item);
   void call(std::uint32_t i, RunContext& context) { program_.call(i, context, reserved_); }
   struct Step {
     ReadyList ended;          ///< uses
+    bool has_more = false;    ///< the item has
     bool was_last = false;    ///< all operations have ended: let_go() of the program
     bool wants_help = false;  ///< more are ready, and a worker sleeps
     bool in_order = false;    ///< what has ended is waited for by later operations only
   };
-  /// The item's operation has ended; it gets the ready one that goes first, or kNone.
-  Step end(GraphItem& item, Outcome outcome);
+  /// The item's operation `i` has ended; those before it in the row have completed, and those
+  /// behind it are given back. It gets the ready one that goes first, with its row, or kNone.
+  Step end(GraphItem& item, std::uint32_t i, Outcome outcome);
+  /// Lets come what operation i needs.
+  void fetch_ahead(std::uint32_t i) const { program_.fetch_ahead(i); }
   void let_go();
   /// How long an operation of it took. True if others should take part therefore, and leave_order()
   /// has been called.
@@ -149,7 +143,7 @@ class GraphRun {
   void visit_running(Visit&& visit) {
     const std::lock_guard lock(lock_);
     for (const GraphItem& item : items_) {
-      if (item.is_running && item.op != GraphItem::kNone) visit(item.op);
+      if (item.is_running && item.op != GraphItem::kNone) visit(item.at());
     }
   }
 
@@ -170,6 +164,10 @@ class GraphRun {
   };
 
   GraphItem* use_item();
+  void take_row(GraphItem& item) { item.begin_row(ready_.last_in_row(item.op)); }
+  /// Of each row others may have what its worker has not begun.
+  void close_rows();
+  void count(Outcome outcome, std::uint32_t more);
   static void submit(WorkerPool& pool, GraphItem* item, bool helps);
   /// Where the first operation stands that is ready; in order, that may become ready.
   ReadyPlace first_place() {
@@ -186,7 +184,7 @@ class GraphRun {
   /// An item to submit if something is ready and none is used, or null.
   GraphItem* item_for_ready() { return !ready_.empty() && used_items_ == 0 ? use_item() : nullptr; }
   /// Lets come what `item` needs, to end, and to run what probably goes next.
-  void fetch_ahead(const GraphItem& item);
+  void fetch_behind(const GraphItem& item);
 
   const std::size_t size_;
   RecordedProgram& program_;

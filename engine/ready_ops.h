@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -15,18 +16,23 @@ namespace heddle::detail {
 /// While only one worker runs them, and so one operation at a time is taken, the first that has not
 /// ended waits for no operation, and goes before all others if the uses that it waits for are
 /// granted. So as long as they are nothing needs to be known about the others: in_order_. That ends
-/// for the run with leave_order(), when it would keep somebody from working.
+/// for the run with leave_order(), when it would keep somebody from working. In order the worker
+/// may go on with the *row* of what it has taken, and tell later how far it has come.
 ///
 /// Thread safety: guarded by its owner's lock.
 ///
 /// Invariants:
 ///  - In order, all operations before next_ have ended, and the only one that may be taken is
-///    next_; blockers_[i] counts the uses that operation i still waits for, and ready_ is empty.
+///    next_, perhaps with its row; blockers_[i] counts the uses that operation i still waits for,
+///    and ready_ is empty.
 ///  - Otherwise blockers_[i] counts the uses and the operations that operation i still waits for,
 ///    and ready_ holds those with none that are not taken.
 class ReadyOps {
  public:
   static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
+
+  /// A row has no more operations.
+  static constexpr std::uint32_t kMostInRow = 16;
 
   /// `graph` outlives it.
   ReadyOps(const RecordedGraph& graph, bool one_at_a_time);
@@ -63,17 +69,31 @@ class ReadyOps {
     if (taken != kNone) ready_.insert(taken);
     taken = static_cast<std::uint32_t>(ready_.pop());
   }
-  /// `op`, which was taken, has ended. Returns one that is ready by that, and taken now, or kNone.
+  /// The last one of the row of `taken`. In order these wait for nothing but each other, and a use
+  /// ends with none but the last.
+  std::uint32_t last_in_row(std::uint32_t taken) const {
+    if (!in_order_) return taken;
+    const std::size_t bound = std::min(blockers_.size(), std::size_t{taken} + kMostInRow);
+    std::uint32_t last = taken;
+    while (last + std::size_t{1} < bound && graph_.ends[last].empty() && blockers_[last + 1] == 0) {
+      ++last;
+    }
+    return last;
+  }
+  /// The worker is at `op` of a row: those before have ended, and only `op` is taken. In order.
+  void reach(std::uint32_t op) { next_ = op; }
+  /// `op`, which was taken, has ended, and in order all before it. Returns one that is ready by
+  /// that, and taken now, or kNone.
   std::uint32_t end(std::uint32_t op) {
     if (!in_order_) return end_out_of_order(op);
-    ++next_;
+    next_ = op + 1;
     is_taken_ = false;
     return kNone;
   }
   bool in_order() const { return in_order_; }
   /// In order, and others than next_ may be ready, too.
   bool holds_back() const { return in_order_ && is_pushed_ && next_ != blockers_.size(); }
-  /// Only in order.
+  /// Only in order. Who is at a row has reached what it is at.
   void leave_order();
   /// Leaves the order if nothing is ready in it: all uses that have ended are ended.
   void leave_order_if_stuck() {

@@ -48,8 +48,18 @@ void ReadyQueue::add_spilled() noexcept {
   last_spilled_ = nullptr;
 }
 
+std::size_t ReadyQueue::patience_left() const {
+  if (first_spilled_ != nullptr) return 0;
+  std::uint64_t oldest = arrived_;
+  if (!line_.empty()) oldest = line_.front().arrival;
+  if (!early_.empty()) oldest = std::min(oldest, early_.front().arrival);
+  const std::uint64_t passed = popped_ - std::min(popped_, oldest);
+  return size_ != 0 && passed < kPatience ? kPatience - passed : 0;
+}
+
 void ReadyQueue::push(ReadyNode& node) noexcept {
   ++size_;
+  change();
   if (first_spilled_ == nullptr && add(ReadyPlace::of(node, arrived_))) {
     ++arrived_;
   } else {
@@ -59,6 +69,7 @@ void ReadyQueue::push(ReadyNode& node) noexcept {
 
 void ReadyQueue::put_back(const ReadyPlace& place) noexcept {
   ++size_;
+  change();
   --popped_;
   const bool is_first =
       line_.empty() || (goes_before(place, line_.front()) && place.arrival < line_.front().arrival);
@@ -112,6 +123,7 @@ ReadyPlace* ReadyQueue::find_in_line(const ReadyPlace& place) noexcept {
 }
 
 bool ReadyQueue::raise(ReadyNode& node, int from, int to) noexcept {
+  change();
   if (ReadyPlace* const found = find_in_line({&node, node.sequence, 0, from})) {
     if (!add_early({&node, node.sequence, found->arrival, to})) return false;
     found->node = nullptr;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/base/ring.h"
+#include "engine/base/sync.h"
 #include "engine/ready_node.h"
 
 namespace heddle::detail {
@@ -16,7 +17,7 @@ namespace heddle::detail {
 /// holds only those that arrive before their turn. Both have all that the order needs: a node is
 /// not touched, as to fetch each from memory would take longer than everything else.
 ///
-/// Thread safety: none; guarded by its owner's lock.
+/// Thread safety: guarded by its owner's lock, but for changes().
 ///
 /// Invariants:
 ///  - line_ is sorted by goes_before() and by arrival. Null stands for nodes that were raised; its
@@ -36,6 +37,17 @@ class ReadyQueue {
 
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
+  /// Differs from what it was if a node has come since, or was raised; without the lock this may
+  /// be a little out of date.
+  std::uint32_t changes() const { return changes_.load(std::memory_order_relaxed); }
+  /// How many operations that are not here may go next, before the patience of one that is comes to
+  /// an end: 0 if the queue is empty.
+  std::size_t patience_left() const;
+  /// So many have.
+  void overtake(std::size_t count) {
+    popped_ += count;
+    arrived_ += count;
+  }
   /// True if take() would go on in the order of arrival.
   bool in_order() const { return early_.empty(); }
   void push(ReadyNode& node) noexcept;
@@ -82,7 +94,10 @@ class ReadyQueue {
   void left_early() noexcept;
   void drop_stale() noexcept;
 
+  void change() { changes_.store(changes() + 1, std::memory_order_relaxed); }
+
   std::size_t size_ = 0;
+  base::Atomic<std::uint32_t> changes_{0};
   base::Ring<ReadyPlace> line_;
   base::Ring<Early> early_;
   std::size_t early_count_ = 0;  ///< nodes in early_

@@ -81,6 +81,7 @@ class GraphBuilder {
     ends_.emplace_back(op, use);
     ++uses_[use].ends;
     uses_[use].last = op;
+    uses_[use].is_named = !ops_[op].name.empty();
   }
   void wait_for(std::uint32_t op, std::uint32_t earlier) {
     if (std::exchange(last_follower_[earlier], op) == op) return;  // because of another variable

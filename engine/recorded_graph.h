@@ -49,6 +49,7 @@ struct RecordedGraph {
     std::uint32_t ends = 0;    ///< operations with which it ends
     std::uint32_t writes = 0;  ///< 0: it only reads
     bool is_inner = false;     ///< who waits for its end waits for that of another use, too
+    bool is_named = false;     ///< the operation that ends it has a name
   };
 
   /// Null if it would not be worth it: a use costs the engine as much as an operation.

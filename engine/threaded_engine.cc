@@ -34,7 +34,7 @@ void ThreadedEngine::dispatch(ReadyList& ready) {
   ReadyList last;
   while (Operation* const op = ready.pop()) {
     if (op->kind() == Submission::Kind::kUse) {
-      op->use.run->grant(*op);
+      grant_with_next(*op, ready);
     } else if (op->is(Operation::kNoQueue)) {
       if (tracing()) op->extras->ready_at = now_ns();
       KeptNodes::give_back();
@@ -47,6 +47,18 @@ void ThreadedEngine::dispatch(ReadyList& ready) {
     }
   }
   while (Operation* const op = last.pop()) submit_with_next(*op, last);
+}
+
+/// At once, as who runs operations of the run wants its lock, too.
+void ThreadedEngine::grant_with_next(Operation& first, ReadyList& ready) {
+  GraphRun& run = *first.use.run;
+  const auto is_next = [&run](const Operation* op) {
+    return op != nullptr && op->kind() == Submission::Kind::kUse && op->use.run == &run;
+  };
+  ReadyList uses;
+  uses.push(first);
+  while (is_next(ready.front())) uses.push(*ready.pop());
+  run.grant(uses);
 }
 
 void ThreadedEngine::submit_with_next(Operation& first, ReadyList& ready) const {

@@ -141,6 +141,7 @@ class ThreadedEngine final : public EngineCore {
   /// The thread has begun to wait; null: for everything. Without memory that leaves no trace.
   void trace_wait(VarState* var, bool reads_too) noexcept;
   /// Gives `first`, and those at the front of `ready` that are for the same queue, to that.
+  static void grant_with_next(Operation& first, ReadyList& ready);
   void submit_with_next(Operation& first, ReadyList& ready) const;
   /// Until the waiter, which waits for `var`, or null: everything, is woken.
   void wait(Waiter& waiter, VarState* var, std::string_view call);

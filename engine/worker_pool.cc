@@ -414,6 +414,7 @@ ReadyNode* WorkerPool::queue_and_take(Worker& me, std::span<ReadyNode* const> no
   {
     const std::lock_guard lock(mutex_);
     empty_inbox();
+    queue_.overtake(std::exchange(me.passed, 0));
     for (ReadyNode* const node : nodes) {
       if (taken_.is_urgent(node->priority(), node->sequence)) taken_.call_back();
       queue_.push(*node);
@@ -421,6 +422,8 @@ ReadyNode* WorkerPool::queue_and_take(Worker& me, std::span<ReadyNode* const> no
     if (me.batch.empty()) {
       next = join_first();
       if (next == nullptr) next = nodes.size() == 1 ? queue_.pop() : take(me);
+      const bool is_run = next != nullptr && next->type == ReadyNode::Type::kGraph;
+      if (is_run) me.note(queue_, *next, workers_.size());
     }
     woken = claim_sleeper();
   }

@@ -52,8 +52,7 @@ class ThreadedEngine;
 ///    a guest. A worker that finds none goes to sleep, and nobody wakes one then; a guest that
 ///    gives its seat back wakes one if there is work.
 ///  - A node is in the inbox, in the queue, in one batch, in KeptNodes, or running. Out of a batch
-///    takes it its worker or, when that is busy, another one that finds nothing else or looks
-///    around.
+///    its worker takes it or, as that may be busy, one that finds nothing else or looks around.
 ///  - While every worker is busy, ends that others wait for are taken note of some at a time, if no
 ///    thread waits, no other queue could run what becomes ready, and several workers make the order
 ///    of equals free. Who defers one says so in deferred_ before it looks whether a worker is idle;
@@ -128,6 +127,8 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   // These return what runs next, or null.
   ReadyNode* run_operation(Worker& me, Operation& op);
   ReadyNode* run_recorded(Worker& me, GraphItem& item);
+  Outcome run_row(Worker& me, GraphItem& item);
+  bool is_wanted_elsewhere(Worker& me) const;  ///< than at the run that it goes on with
   ReadyNode* run_stretch(Worker& me);
   void end_uses(GraphItem& item, std::uint32_t op, GraphRun::Step& step);
   ReadyNode* run_work(Worker& me, StreamItem& item);
@@ -179,8 +180,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool may_spin() const { return spins_ || (may_stand_in() && group_.may_spin()); }
   void search_early(Worker& me, const ReadyList& ready);
   void empty_inbox();
-  /// A sleeping worker that now has to search, or null: the caller wakes it without the lock.
-  Worker* claim_sleeper();
+  Worker* claim_sleeper();  ///< that has to search now, or null: to be woken without the lock
   Worker* claim_one();
 
   ThreadedEngine& engine_;

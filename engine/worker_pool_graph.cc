@@ -27,6 +27,11 @@ class AtRun {
   Worker& worker_;
 };
 
+/// A pusher waits for what `me` has ended.
+bool makes_room(const Worker& me, const PendingLimit& limit) {
+  return limit.has_line() && (me.ran % kTurnEvery == 0 || !me.pool.is_fine());
+}
+
 /// False if nothing of its run is ready; then it may be gone.
 bool stays(GraphItem& item) {
   GraphRun& run = *item.run;
@@ -42,35 +47,58 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
   const AtRun at_run(me, run, item.priority());
   run.choose(item);  // others may have become ready while it was in a queue
   for (;;) {
-    collect_overdue();
-    if (engine_.ledger().is_uncovered(run.generation())) engine_.collect();
-    const std::int64_t begin = me.begin_measuring();
-    const Outcome outcome = engine_.execute_recorded(run, item.op);
-    if (begin != 0) {
-      // Else it is not known whether they come one after the other.
-      const bool had_last = me.measures() && me.measured_at != 0;
-      const bool is_fine = end_measuring(me, begin);
-      if ((had_last || !is_tiny()) && run.measured(is_fine)) engine_.collect();
-    }
-    const std::uint32_t ended = item.op;
-    GraphRun::Step step = run.end(item, outcome);
+    const Outcome outcome = run_row(me, item);
+    const std::uint32_t ended = item.at();
+    GraphRun::Step step = run.end(item, ended, outcome);
     if (step.wants_help) wake_one();
-    if (step.in_order && item.op != GraphItem::kNone) {
+    if (step.in_order && step.has_more) {
       if (!step.ended.empty()) engine_.post_recorded(run, me.mailbox, step.ended);
     } else if (step.in_order || !step.ended.empty()) {
       end_uses(item, ended, step);  // in order the next operation may wait for what is posted
     }
-    if (item.op == GraphItem::kNone && !stays(item)) return nullptr;
-    const bool is_turn = me.ran % kTurnEvery == 0;
-    if (engine_.ledger().limit().has_line() && (is_turn || !is_fine())) engine_.collect();
+    if (!step.has_more && !stays(item)) return nullptr;
+    if (makes_room(me, engine_.ledger().limit())) engine_.collect();
     if (me.looks_around()) look_around(me, &run);
-    const bool looks = open_runs_.count() > 1 && is_turn;
-    const bool has_batch = !me.batch.empty();
-    if (!looks && !has_batch && !seems_to_have_work()) continue;
+    if (!is_wanted_elsewhere(me)) continue;
     run.put_off(item);
     ReadyNode* const one = &item;
-    return has_batch ? keep_or_queue(me, item) : queue_and_take(me, {&one, 1});
+    ReadyNode* const first =
+        me.batch.empty() ? queue_and_take(me, {&one, 1}) : keep_or_queue(me, item);
+    if (first != &item) return first;
+    run.choose(item);  // and goes on, so that others see it at the run all the time
   }
+}
+
+/// Runs what the item has, up to the first that does not complete, or after which the worker has to
+/// look at something else: item.at(). Returns how that has ended.
+Outcome WorkerPool::run_row(Worker& me, GraphItem& item) {
+  GraphRun& run = *item.run;
+  const std::uint32_t last = item.last_of_worker;
+  for (std::uint32_t i = item.at();; ++i) {
+    if (i != last) run.fetch_ahead(i + 1);
+    collect_overdue();
+    if (engine_.ledger().is_uncovered(run.generation())) engine_.collect();
+    const std::int64_t begin = me.begin_measuring();
+    const Outcome outcome = engine_.execute_recorded(run, i);
+    bool has_left_order = false;
+    if (begin != 0) {
+      // Else it is not known whether they come one after the other.
+      const bool had_last = me.measures() && me.measured_at != 0;
+      const bool is_fine = end_measuring(me, begin);
+      has_left_order = (had_last || !is_tiny()) && run.measured(is_fine);
+      if (has_left_order) engine_.collect();
+    }
+    if (i == last || outcome != Outcome::kCompleted || has_left_order) return outcome;
+    if (makes_room(me, engine_.ledger().limit()) || me.looks_around()) return outcome;
+    if (is_wanted_elsewhere(me) || !item.claim_after(i)) return outcome;
+  }
+}
+
+/// At its batch, at what is in the queue, or now and then at another run.
+bool WorkerPool::is_wanted_elsewhere(Worker& me) const {
+  if (!me.batch.empty() || !inbox_.seems_empty()) return true;
+  if (has_queue_.load() && !me.passes(queue_)) return true;
+  return me.ran % kTurnEvery == 0 && open_runs_.count() > 1;
 }
 
 /// After operation `op` of the item's run.
@@ -80,7 +108,7 @@ void WorkerPool::end_uses(GraphItem& item, std::uint32_t op, GraphRun::Step& ste
     close(run);
     run.end_run();
   } else {
-    run.choose(item);  // what the uses have made ready may go first
+    step.has_more = run.choose(item);  // what the uses have made ready may go first
   }
 }
 

@@ -44,6 +44,11 @@ RecordedGraph random_graph(std::mt19937& random) {
   }
   graph.starts = NumberLists(kUses, starts);
   graph.followers = NumberLists(kOperations, followers);
+  std::vector<NumberLists::Pair> ends;
+  for (std::uint32_t use = 0; use < kUses; ++use) {
+    ends.emplace_back(static_cast<std::uint32_t>(random() % kOperations), use);
+  }
+  graph.ends = NumberLists(kOperations, ends);
   return graph;
 }
 
@@ -79,6 +84,18 @@ class Oracle {
 
 enum class Order { kNone, kKept, kLeftAtRandom };
 
+/// Where a worker stands that has taken `op`: it goes on with the row, or not.
+std::uint32_t go_on(const ReadyOps& ready, Oracle& oracle, std::uint32_t op, std::mt19937& random) {
+  const std::uint32_t last = ready.last_in_row(op);
+  REQUIRE(last < op + ReadyOps::kMostInRow);
+  for (; op != last && random() % 8 != 0; ++op) {
+    oracle.end(op);
+    REQUIRE(*oracle.ready().begin() == op + 1);
+    oracle.take(op + 1);
+  }
+  return op;
+}
+
 /// Runs a random graph by `workers`; between two operations uses are granted, in any order.
 void run_and_compare(unsigned seed, std::size_t workers, Order order) {
   std::mt19937 random(seed);
@@ -101,14 +118,17 @@ void run_and_compare(unsigned seed, std::size_t workers, Order order) {
       ready.take_first(op);
       if (op == ReadyOps::kNone) {
         const bool leaves = order == Order::kLeftAtRandom && random() % 16 == 0;
-        if (leaves && ready.holds_back()) ready.leave_order();
+        if (leaves && ready.holds_back()) {
+          if (!running.empty()) ready.reach(running.front());
+          ready.leave_order();
+        }
         ready.leave_order_if_stuck();
         ready.take_first(op);
       }
       if (op != ReadyOps::kNone) {
         REQUIRE(*oracle.ready().begin() == op);
         oracle.take(op);
-        running.push_back(op);
+        running.push_back(go_on(ready, oracle, op, random));
         continue;
       }
       if (!ready.in_order()) REQUIRE((!uses.empty() || oracle.ready().empty()));
@@ -124,7 +144,7 @@ void run_and_compare(unsigned seed, std::size_t workers, Order order) {
     ready.take_first(first);
     REQUIRE(*oracle.ready().begin() == first);
     oracle.take(first);
-    running.push_back(first);
+    running.push_back(go_on(ready, oracle, first, random));
   }
 }
 
@@ -140,6 +160,61 @@ TEST_CASE("several workers get the first operations that are ready once one has 
   for (unsigned seed = 0; seed < 300; ++seed) run_and_compare(seed, 3, Order::kLeftAtRandom);
 }
 
+/// A chain, and a use for which only its first operation waits.
+RecordedGraph chain(std::uint32_t count, std::uint32_t end_of_use) {
+  RecordedGraph graph;
+  graph.uses.resize(1);
+  graph.blockers.assign(count, 1);
+  graph.waits.assign(count, 0);
+  graph.waits[0] = 1;
+  std::vector<NumberLists::Pair> followers;
+  for (std::uint32_t op = 1; op < count; ++op) followers.emplace_back(op - 1, op);
+  const std::vector<NumberLists::Pair> starts{{0, 0}};
+  const std::vector<NumberLists::Pair> ends{{end_of_use, 0}};
+  graph.starts = NumberLists(1, starts);
+  graph.followers = NumberLists(count, followers);
+  graph.ends = NumberLists(count, ends);
+  return graph;
+}
+
+TEST_CASE("a row ends where a use ends") {
+  const RecordedGraph graph = chain(5, /*end_of_use=*/3);
+  ReadyOps ready(graph, /*one_at_a_time=*/true);
+  ready.grant(0);
+  std::uint32_t op = ReadyOps::kNone;
+  ready.take_first(op);
+  REQUIRE(op == 0);
+  CHECK(ready.last_in_row(op) == 3);
+}
+
+TEST_CASE("a row ends before what waits for a use") {
+  RecordedGraph graph = chain(5, /*end_of_use=*/4);
+  graph.uses.resize(2);
+  ++graph.blockers[2];
+  ++graph.waits[2];
+  const std::vector<NumberLists::Pair> starts{{0, 0}, {1, 2}};
+  graph.starts = NumberLists(2, starts);
+  ReadyOps ready(graph, /*one_at_a_time=*/true);
+  ready.grant(0);
+  std::uint32_t op = ReadyOps::kNone;
+  ready.take_first(op);
+  CHECK(ready.last_in_row(op) == 1);
+}
+
+TEST_CASE("when the order is left only what its worker is at is taken of a row") {
+  const RecordedGraph graph = chain(5, /*end_of_use=*/4);
+  ReadyOps ready(graph, /*one_at_a_time=*/true);
+  ready.grant(0);
+  ready.end_push();
+  std::uint32_t op = ReadyOps::kNone;
+  ready.take_first(op);
+  REQUIRE(ready.last_in_row(op) == 4);
+  ready.reach(2);
+  ready.leave_order();
+  CHECK(ready.empty());
+  CHECK(ready.end(2) == 3);
+}
+
 TEST_CASE("once all uses are pushed the order is left for what is ready") {
   RecordedGraph graph;
   graph.uses.resize(2);
@@ -147,6 +222,7 @@ TEST_CASE("once all uses are pushed the order is left for what is ready") {
   const std::vector<NumberLists::Pair> starts{{0, 0}, {1, 1}};
   graph.starts = NumberLists(2, starts);
   graph.followers = NumberLists(2, {});
+  graph.ends = NumberLists(2, {});
   ReadyOps ready(graph, /*one_at_a_time=*/true);
   ready.grant(1);
   ready.leave_order_if_stuck();

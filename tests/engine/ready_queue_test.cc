@@ -100,6 +100,39 @@ TEST_CASE("a node that was overtaken 1,024 times leaves the ready queue next") {
   CHECK(queue.pop()->sequence == sequence);
 }
 
+TEST_CASE("what passes the ready queue by counts as overtaking") {
+  Nodes nodes;
+  ReadyQueue queue;
+  CHECK(queue.patience_left() == 0);
+  queue.push(nodes.add(0, 1));
+  queue.push(nodes.add(1, 2));
+  REQUIRE(queue.pop()->sequence == 2);
+  REQUIRE(queue.patience_left() == ReadyQueue::kPatience - 1);
+  queue.overtake(ReadyQueue::kPatience - 2);
+  CHECK(queue.patience_left() == 1);
+  queue.push(nodes.add(1, 3));
+  queue.push(nodes.add(1, 4));
+  CHECK(queue.pop()->sequence == 3);
+  CHECK(queue.patience_left() == 0);
+  CHECK(queue.pop()->sequence == 1);
+  CHECK(queue.pop()->sequence == 4);
+}
+
+TEST_CASE("who looks at a ready queue sees that something has come or was raised") {
+  Nodes nodes;
+  ReadyQueue queue;
+  ReadyNode& node = nodes.add(0, 1);
+  const std::uint32_t before = queue.changes();
+  queue.push(node);
+  const std::uint32_t pushed = queue.changes();
+  CHECK(pushed != before);
+  queue.raise(node, 0, 1);
+  const std::uint32_t raised = queue.changes();
+  CHECK(raised != pushed);
+  queue.put_back(queue.take());
+  CHECK(queue.changes() != raised);
+}
+
 TEST_CASE("nodes that came earlier do not count as overtaking") {
   Nodes nodes;
   ReadyQueue queue;
