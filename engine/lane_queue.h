@@ -22,6 +22,19 @@ class ReadyList {
     }
     tail_ = &operation;
   }
+  /// Before the first one with a higher sequence number.
+  void insert(Operation& operation) {
+    if (tail_ == nullptr || tail_->sequence < operation.sequence) return push(operation);
+    Operation* before = nullptr;
+    Operation* behind = head_;
+    for (; behind->sequence < operation.sequence; behind = after(*behind)) before = behind;
+    operation.newer = behind;
+    if (before != nullptr) {
+      before->newer = &operation;
+    } else {
+      head_ = &operation;
+    }
+  }
   /// True if `holds` is so for each.
   template <class Holds>
   bool all(Holds&& holds) const {

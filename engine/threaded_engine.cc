@@ -30,7 +30,8 @@ ThreadedEngine::~ThreadedEngine() {
 }
 
 void ThreadedEngine::dispatch(ReadyList& ready) {
-  // Those whose callables run here, and may wait for memory that one of the others gives back.
+  // Those whose callables run here, and may wait for memory that one of the others gives back, or
+  // one of them that was pushed before.
   ReadyList last;
   while (Operation* const op = ready.pop()) {
     if (op->kind() == Submission::Kind::kUse) {
@@ -41,7 +42,7 @@ void ThreadedEngine::dispatch(ReadyList& ready) {
       execute(*op);
       finish(*op, ready);
     } else if (op->queue->runs_callables() && !op->is(Operation::kFreesEarly)) {
-      last.push(*op);
+      last.insert(*op);
     } else {
       submit_with_next(*op, ready);
     }

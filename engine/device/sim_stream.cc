@@ -99,12 +99,13 @@ SimStream::SimStream(Lane lane, Executor& executor, SimFaults* faults)
       timeline_(machine().open_timeline()),
       issued_(timeline_.reached) {
   try {
-    executor_.reserve();
     if (!queue_.reserve(kUsual) || !waits_.reserve(kUsual)) throw std::bad_alloc();
     if (lane_ != Lane::kCompute || is_late_) {
       thread_ = base::start_thread(std::string("sim ") + lane_name(lane_), [this] { serve(); });
     }
+    executor_.reserve();  // last, as it cannot be undone
   } catch (...) {
+    end_thread();
     machine().close(timeline_);
     throw;
   }
@@ -115,11 +116,19 @@ SimStream::~SimStream() {
     std::unique_lock lock(machine().mutex);
     // The last piece counts as done a moment after its finished was called.
     idle_.wait(lock, [this] { return state_ == State::kIdle; });
+  }
+  end_thread();
+  machine().close(timeline_);
+}
+
+void SimStream::end_thread() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(machine().mutex);
     closing_ = true;
     turn_.notify_one();
   }
-  if (thread_.joinable()) thread_.join();
-  machine().close(timeline_);
+  thread_.join();
 }
 
 std::uint16_t SimStream::id() const { return timeline_.id; }

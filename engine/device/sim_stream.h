@@ -75,6 +75,7 @@ class SimStream final : public Stream {
   void call_current();
   void finish_current();
   void serve();
+  void end_thread();
 
   const Lane lane_;
   Executor& executor_;

@@ -87,6 +87,24 @@ TEST_CASE("an operation gets the memory of what is given back when it becomes re
   CHECK(is_all(next, 2.0F));
 }
 
+TEST_CASE("an operation gets the memory of what an earlier one uses that becomes ready with it") {
+  std::binary_semaphore gate(0);
+  NDArray held = NDArray::full(floats(6 * kMiB), 1.0F, Device::gpu(0));
+  const NDArray out = NDArray::zeros(floats(6 * kMiB), Device::cpu());
+  const NDArray in = NDArray::full(floats(6 * kMiB), 2.0F, Device::cpu());
+  for (const NDArray& array : {held, out, in}) array.wait_to_read();
+  // What it writes is released before what it reads.
+  Engine::get().push([&gate] { gate.acquire(); }, {out.var()}, {in.var()},
+                     {.lane = heddle::Lane::kBlocking});
+  out.copy_from(held);
+  held = NDArray();
+  const NDArray next(floats(6 * kMiB), Device::gpu(0));
+  next.copy_from(in);
+  gate.release();
+  CHECK(is_all(out, 1.0F));
+  CHECK(is_all(next, 2.0F));
+}
+
 TEST_CASE("an operation fails if the arrays that there are leave no memory for it") {
   const NDArray held = NDArray::full(floats(6 * kMiB), 1.0F, Device::gpu(0));
   const NDArray next = NDArray::zeros(floats(6 * kMiB), Device::gpu(0));

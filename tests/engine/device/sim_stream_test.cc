@@ -2,10 +2,12 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <latch>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <set>
 #include <thread>
@@ -197,6 +199,19 @@ TEST_CASE("a stream without work can be destroyed") {
   std::optional<SimStream> stream(std::in_place, any_lane(), executor);
   stream.reset();
   CHECK_FALSE(stream.has_value());
+}
+
+TEST_CASE("a stream for which its executor has no room gives its thread and its id back") {
+  struct Full : Executor {
+    void reserve() override { throw std::bad_alloc(); }
+    void execute(const Work& /*work*/) noexcept override {}
+  };
+  Full full;
+  const auto make = [&full] { const SimStream stream(Lane::kCopyIn, full); };
+  ThreadExecutor executor(1);
+  const std::uint16_t id = SimStream(Lane::kCompute, executor).id();
+  for (int i = 0; i < 100; ++i) REQUIRE_THROWS_AS(make(), std::bad_alloc);
+  CHECK(SimStream(Lane::kCompute, executor).id() == id);
 }
 
 TEST_CASE("living streams have ids of their own, and no stream has that of Token{}") {
