@@ -123,9 +123,9 @@ std::optional<double> cgroup_cpu_quota(const fs::path& root) {
   return least;
 }
 
-int usable_cpus() {
+int usable_cpus(const fs::path& root) {
   int cpus = affinity_count();
-  if (const std::optional<double> quota = cgroup_cpu_quota("/")) {
+  if (const std::optional<double> quota = cgroup_cpu_quota(root)) {
     cpus = static_cast<int>(std::min<double>(cpus, std::ceil(*quota)));
   }
   return std::max(cpus, 1);

@@ -6,8 +6,9 @@
 namespace heddle::base {
 
 /// Number of CPUs that this process may keep busy: its affinity mask, cut by its cgroup's CPU
-/// quota (rounded up). At least 1. Reads the state of the moment; calls are not cheap.
-int usable_cpus();
+/// quota (rounded up). At least 1. Reads the state of the moment; calls are not cheap. `root`
+/// stands for "/", where the quota is looked up.
+int usable_cpus(const std::filesystem::path& root = "/");
 
 /// The CPU that the calling thread runs on, or has a moment ago; -1 if the system does not say.
 int current_cpu() noexcept;

@@ -11,6 +11,7 @@
 #include "engine/base/cpus.h"
 #include "tests/support/cpu_set.h"
 #include "tests/support/engines.h"
+#include "tests/support/scale.h"
 
 // What computes stays within the CPUs of the process, also where an operation opens parallel
 // regions.
@@ -29,6 +30,32 @@ TEST_CASE("OpenMP inside an operation gets the CPUs that the workers leave it") 
   engine.wait_for_var(x);
   const int share = std::max(1, base::usable_cpus() / options.cpu_workers);
   CHECK(threads == std::min(share, omp_get_max_threads()));
+}
+
+/// How many threads a parallel region has that the calling thread opens.
+int threads_of_region() {
+  std::atomic<int> threads = 0;
+#pragma omp parallel
+  threads.fetch_add(1);
+  return threads;
+}
+
+TEST_CASE("a parallel region inside an operation has as many threads as it is said to get") {
+  if (support::kScale != 1) return;  // ThreadSanitizer does not see how OpenMP's threads wait
+  const int workers = GENERATE(1, 2);
+  Engine engine({.kind = EngineKind::kThreaded, .cpu_workers = workers});
+  const Var x = engine.new_variable();
+  std::atomic<int> threads = 0;
+  std::atomic<int> most = 0;
+  engine.push(
+      [&threads, &most] {
+        most = omp_get_max_threads();
+        threads = threads_of_region();
+      },
+      {}, {x});
+  engine.wait_for_var(x);
+  CHECK(threads == most);
+  CHECK(threads <= std::max(1, base::usable_cpus() / workers));
 }
 
 TEST_CASE("OpenMP inside an operation gets one thread where there is one CPU") {

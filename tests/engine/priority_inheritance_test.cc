@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <thread>
@@ -9,6 +11,7 @@
 
 #include "heddle/engine.h"
 
+#include "engine/tracker.h"
 #include "tests/support/engines.h"
 #include "tests/support/gate.h"
 #include "tests/support/lanes.h"
@@ -188,6 +191,30 @@ TEST_CASE("what is raised keeps its place while another thread takes note of wha
   }
   goes_on = false;
   other.join();
+}
+
+/// Where what only the last operation of a chain waits for stands beside operations between the two
+/// in priority: true if all of the chain has been raised.
+bool raises_chain(Program& program, std::uint64_t count) {
+  const Var x = program.variable();
+  program.push("first", {}, {x});
+  for (std::uint64_t i = 1; i < count; ++i) program.push("chain", {}, {x});
+  program.push("between", {}, {}, 5);
+  program.push("urgent", {x}, {}, 10);
+  const Names order = program.order();
+  const auto of = [&order](const char* name) {
+    return std::find(order.begin(), order.end(), name) - order.begin();
+  };
+  return of("first") < of("between");
+}
+
+TEST_CASE("a push raises no more operations than there is credit for") {
+  using detail::Tracker;
+  constexpr std::uint64_t kRaised = Tracker::kMaxCredit;  // as many as can be saved
+  for (const std::uint64_t more : {0, 1}) {
+    Program program({.kind = EngineKind::kThreaded, .cpu_workers = 1, .max_pending = 2 * kRaised});
+    CHECK(raises_chain(program, kRaised + more) == (more == 0));
+  }
 }
 
 TEST_CASE("a long chain of rising priorities is pushed and runs in its order") {

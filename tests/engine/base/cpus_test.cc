@@ -47,6 +47,19 @@ TEST_CASE("a version 2 quota is the group's cpu.max") {
   CHECK(cgroup_cpu_quota(root.path()) == 1.5);
 }
 
+TEST_CASE("a process may use as many CPUs as its quota says, rounded up") {
+  const TemporaryFolder root;
+  root.write("proc/self/mountinfo", kMountVersion2);
+  root.write("proc/self/cgroup", "0::/app\n");
+  root.write("sys/fs/cgroup/app/cpu.max", "20000 100000\n");
+  CHECK(usable_cpus(root.path()) == 1);
+  root.write("sys/fs/cgroup/app/cpu.max", "150000 100000\n");
+  const auto allowed = static_cast<int>(support::cpus_of_thread().size());
+  CHECK(usable_cpus(root.path()) == std::min(allowed, 2));
+  root.write("sys/fs/cgroup/app/cpu.max", "100000000 100000\n");
+  CHECK(usable_cpus(root.path()) == allowed);
+}
+
 TEST_CASE("a version 2 quota of max is none") {
   const TemporaryFolder root;
   root.write("proc/self/mountinfo", kMountVersion2);

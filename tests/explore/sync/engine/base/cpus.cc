@@ -5,7 +5,7 @@
 namespace heddle::base {
 
 /// The same everywhere, so that a seed means the same schedule on every machine.
-int usable_cpus() { return 2; }
+int usable_cpus(const std::filesystem::path& /*root*/) { return 2; }
 
 /// Threads are moved from time to time.
 int current_cpu() noexcept {
