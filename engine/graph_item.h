@@ -32,7 +32,9 @@ struct GraphItem : ReadyNode {
   }
   /// The worker claims no more. Returns the one that it is at. Once for a row.
   std::uint32_t close_row() { return at_.fetch_add(kClosed, std::memory_order_acquire); }
-  /// The one that its worker is at.
+  /// How far the worker has come in a row that is not closed: what it is at.
+  std::uint32_t reached() const { return at_.load(std::memory_order_acquire); }
+  /// The same for who only looks on, and for the worker.
   std::uint32_t at() const { return at_.load(std::memory_order_relaxed) & ~kClosed; }
 
   GraphRun* run = nullptr;

@@ -62,12 +62,13 @@ void GraphRun::begin(std::uint64_t first, std::uint64_t generation) {
 
 void GraphRun::fill(Operation& op, std::uint32_t use) {
   const RecordedGraph::Use& shape = graph_.uses[use];
-  const RecordedOp& any = program_.op(0);  // all are in one lane, with one priority
+  const RecordedOp& last = program_.op(is_simple(shape.last) ? 0 : shape.last);
   op.sequence = sequence(shape.last);
   op.generation = generation_;
-  const unsigned named = shape.is_named ? unsigned{Operation::kNamed} : 0U;
-  const std::uint16_t kind = Operation::flags_of(Submission::Kind::kUse, any.options.lane);
-  op.begin(any.priority, any.options.device,
+  const bool is_named = !is_simple(shape.last) && !last.name.empty();
+  const unsigned named = is_named ? unsigned{Operation::kNamed} : 0U;
+  const std::uint16_t kind = Operation::flags_of(Submission::Kind::kUse, last.options.lane);
+  op.begin(last.priority, last.options.device,
            static_cast<std::uint16_t>(Operation::kNoQueue | named | kind), nullptr);
   op.outcome = Outcome::kCompleted;
   std::construct_at(&op.use, Operation::Use{.run = this, .number = use, .versions = shape.writes});
@@ -76,7 +77,7 @@ void GraphRun::fill(Operation& op, std::uint32_t use) {
 
 void GraphRun::fetch_behind(const GraphItem& item) {
   const std::uint32_t next = ready_.next_after(item.op);
-  if (next != ReadyOps::kNone) program_.fetch_ahead(next);
+  if (next != ReadyOps::kNone) fetch_ahead(next);
   for (const std::uint32_t use : graph_.ends[item.last]) fetch_to_end(*uses_[use]);
 }
 
@@ -169,11 +170,10 @@ bool GraphRun::is_stuck(std::int64_t now) {
   const std::lock_guard lock(lock_);
   const bool is_running = std::any_of(items_.begin(), items_.end(),
                                       [](const GraphItem& item) { return item.is_running; });
-  Look look;
-  if (is_running) look = {Look::At::kRunning, ended()};
-  if (holds_back() && used_items_ == 0) look = {Look::At::kWaiting, ended()};
-  if (std::exchange(last_look_, look) != look || look.at == Look::At::kElse) looks_so_since_ = now;
-  return now - looks_so_since_ >= (is_running ? kLong : kLongWait);
+  using At = StandStill::At;
+  const bool is_waiting = holds_back() && used_items_ == 0;
+  const At at = is_waiting ? At::kWaiting : is_running ? At::kRunning : At::kElse;
+  return stands_still_.look(at, ended(), now) >= (is_running ? kLong : kLongWait);
 }
 
 bool GraphRun::measured(bool is_fine) {
@@ -186,10 +186,15 @@ bool GraphRun::measured(bool is_fine) {
 void GraphRun::close_rows() {
   for (GraphItem& item : items_) {
     if (item.op == item.last) continue;
-    const std::uint32_t at = item.close_row();
-    count(Outcome::kCompleted, at - item.op);
-    ready_.reach(at);
-    item.op = item.last = at;
+    reach(item, item.close_row());
+    item.last = item.op;
+  }
+}
+
+void GraphRun::count_rows() {
+  const std::lock_guard lock(lock_);
+  for (GraphItem& item : items_) {
+    if (item.op != item.last) reach(item, item.reached());
   }
 }
 
@@ -217,10 +222,17 @@ void GraphRun::count(Outcome outcome, std::uint32_t more) {
   ended_[static_cast<std::size_t>(outcome)].store(ended(outcome) + more, std::memory_order_relaxed);
 }
 
+void GraphRun::reach(GraphItem& item, std::uint32_t at) {
+  if (at == item.op) return;
+  count(Outcome::kCompleted, at - item.op);
+  ready_.reach(at);
+  item.op = at;
+}
+
 GraphRun::Step GraphRun::end(GraphItem& item, std::uint32_t i, Outcome outcome) {
   Step step;
   const std::lock_guard lock(lock_);
-  if (i != item.op) count(Outcome::kCompleted, i - item.op);
+  reach(item, i);
   count(outcome, 1);
   item.op = item.last = ready_.end(i);
   for (const std::uint32_t use : graph_.ends[i]) {

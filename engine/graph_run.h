@@ -13,6 +13,7 @@
 #include "engine/ready_ops.h"
 #include "engine/recorded_graph.h"
 #include "engine/recorded_program.h"
+#include "engine/stand_still.h"
 
 namespace heddle::detail {
 
@@ -26,6 +27,7 @@ class WorkerPool;
 ///
 /// Invariants (the fields under lock_):
 ///  - What an item has is taken from ready_, in order with its row; who leaves the order closes it.
+///    What its worker has run of that is counted by then, or when somebody asks: count_rows().
 ///  - While something is ready an item is used: it is in the pool's hands, or its worker comes back
 ///    for more. Who makes something ready looks, before it gives the lock back, whether a worker
 ///    sleeps; who goes to sleep says so and then asks is_ready(): one sees the other.
@@ -40,8 +42,7 @@ class WorkerPool;
 ///    while the next operation of the run waits.
 ///  - What an operation leaves in poison_ for a variable belongs to the operations of that variable
 ///    in turn, as the variable itself does.
-///  - It lives until its last use has ended in the ledger, no item is used, and its pusher has said
-///    end_push().
+///  - It lives until its last use ended in the ledger, no item is used, and end_push() has come.
 class GraphRun {
  public:
   /// Takes the run's reservations, and holds the program.
@@ -62,6 +63,8 @@ class GraphRun {
   /// When it was made nothing had been pushed to another queue than its own.
   bool is_alone() const { return is_alone_; }
   const RecordedOp& op(std::uint32_t i) const { return program_.op(i); }
+  /// op(0) says what it is for, and it has no name: all are of one lane, with one priority.
+  bool is_simple(std::uint32_t i) const { return graph_.simple[i] != 0; }
   std::uint64_t sequence(std::uint32_t i) const { return first_ + i; }
 
   /// What these uses waited for has ended; what each meets is its failure. Takes them off the list.
@@ -76,7 +79,8 @@ class GraphRun {
   bool choose(GraphItem& item);
   /// The item is going to stand in a queue, with its first operation.
   void put_off(GraphItem& item);
-  void call(std::uint32_t i, RunContext& context) { program_.call(i, context, reserved_); }
+  void call(std::uint32_t i, RunContext& in) { program_.call(i, in, reserved_, is_simple(i)); }
+  void fetch_ahead(std::uint32_t i) const { program_.fetch_ahead(i, is_simple(i)); }
   struct Step {
     ReadyList ended;          ///< uses
     bool has_more = false;    ///< the item has
@@ -87,8 +91,6 @@ class GraphRun {
   /// The item's operation `i` has ended; those before it in the row have completed, and those
   /// behind it are given back. It gets the ready one that goes first, with its row, or kNone.
   Step end(GraphItem& item, std::uint32_t i, Outcome outcome);
-  /// Lets come what operation i needs.
-  void fetch_ahead(std::uint32_t i) const { program_.fetch_ahead(i); }
   void let_go();
   /// How long an operation of it took. True if others should take part therefore, and leave_order()
   /// has been called.
@@ -148,6 +150,8 @@ class GraphRun {
   }
 
   // For the ledger, under its lock.
+  /// Counts what workers have run of their rows, too.
+  void count_rows();
   /// grant() will be called for another use.
   void expect_grant() {
     grants_.store(grants_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -156,18 +160,13 @@ class GraphRun {
   std::size_t given_back = 0;      ///< places
 
  private:
-  struct Look {
-    enum class At : std::uint8_t { kElse, kRunning, kWaiting };
-    At at = At::kElse;
-    std::uint64_t ended = 0;
-    bool operator==(const Look&) const = default;
-  };
-
   GraphItem* use_item();
   void take_row(GraphItem& item) { item.begin_row(ready_.last_in_row(item.op)); }
   /// Of each row others may have what its worker has not begun.
   void close_rows();
   void count(Outcome outcome, std::uint32_t more);
+  /// The item's row is known to have completed up to `at`.
+  void reach(GraphItem& item, std::uint32_t at);
   static void submit(WorkerPool& pool, GraphItem* item, bool helps);
   /// Where the first operation stands that is ready; in order, that may become ready.
   ReadyPlace first_place() {
@@ -206,8 +205,7 @@ class GraphRun {
   bool is_over_ = false;
   std::uint32_t granted_ = 0;  ///< uses
   std::size_t used_items_ = 0;
-  Look last_look_;                   ///< what is_stuck() last found
-  std::int64_t looks_so_since_ = 0;  ///< ns, as far as looks have seen it
+  StandStill stands_still_;
   std::size_t uses_left_;
   ReadyOps ready_;
   std::vector<std::uint32_t> ends_left_;                ///< by use

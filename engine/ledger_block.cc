@@ -42,14 +42,9 @@ void Ledger::reserve_operations(const Block& block) {
   operations_.reserve(count);
   operations_.list(count, block_);
   for (std::size_t i = 0; i < count; ++i) {
-    std::size_t op = i;
-    if (block.graph != nullptr) {
-      const RecordedGraph::Use& use = block.graph->graph().uses[i];
-      if (!use.is_named) continue;
-      op = use.last;
-    } else if (!block.run.route(i).has_extras) {
-      continue;
-    }
+    const std::size_t op = block.graph != nullptr ? block.graph->graph().uses[i].last : i;
+    if (block.graph != nullptr && block.graph->graph().simple[op] != 0) continue;
+    if (!block.run.route(op).has_extras) continue;
     make_room(*block_[i], block.run.arguments(op), block.pushed_at != 0);
   }
   operations_.drop(count);

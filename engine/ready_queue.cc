@@ -48,7 +48,8 @@ void ReadyQueue::add_spilled() noexcept {
   last_spilled_ = nullptr;
 }
 
-std::size_t ReadyQueue::patience_left() const {
+std::size_t ReadyQueue::patience_left() {
+  count_overtakers();
   if (first_spilled_ != nullptr) return 0;
   std::uint64_t oldest = arrived_;
   if (!line_.empty()) oldest = line_.front().arrival;
@@ -60,6 +61,7 @@ std::size_t ReadyQueue::patience_left() const {
 void ReadyQueue::push(ReadyNode& node) noexcept {
   ++size_;
   change();
+  count_overtakers();
   if (first_spilled_ == nullptr && add(ReadyPlace::of(node, arrived_))) {
     ++arrived_;
   } else {
@@ -70,6 +72,7 @@ void ReadyQueue::push(ReadyNode& node) noexcept {
 void ReadyQueue::put_back(const ReadyPlace& place) noexcept {
   ++size_;
   change();
+  count_overtakers();
   --popped_;
   const bool is_first =
       line_.empty() || (goes_before(place, line_.front()) && place.arrival < line_.front().arrival);
@@ -179,6 +182,7 @@ ReadyPlace ReadyQueue::take() noexcept {
   if (first_spilled_ != nullptr) add_spilled();
   if (size_ == 0) return {};
   --size_;
+  count_overtakers();
   if (line_.empty() && early_.empty()) return take_spilled();
   const std::uint64_t popped = popped_++;
   if (early_.empty()) return pop_line();

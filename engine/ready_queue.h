@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "engine/base/ring.h"
@@ -17,7 +18,7 @@ namespace heddle::detail {
 /// holds only those that arrive before their turn. Both have all that the order needs: a node is
 /// not touched, as to fetch each from memory would take longer than everything else.
 ///
-/// Thread safety: guarded by its owner's lock, but for changes().
+/// Thread safety: guarded by its owner's lock, but for changes() and overtake().
 ///
 /// Invariants:
 ///  - line_ is sorted by goes_before() and by arrival. Null stands for nodes that were raised; its
@@ -42,12 +43,9 @@ class ReadyQueue {
   std::uint32_t changes() const { return changes_.load(std::memory_order_relaxed); }
   /// How many operations that are not here may go next, before the patience of one that is comes to
   /// an end: 0 if the queue is empty.
-  std::size_t patience_left() const;
-  /// So many have.
-  void overtake(std::size_t count) {
-    popped_ += count;
-    arrived_ += count;
-  }
+  std::size_t patience_left();
+  /// One goes next. Without the lock.
+  void overtake() { overtakers_.fetch_add(1, std::memory_order_relaxed); }
   /// True if take() would go on in the order of arrival.
   bool in_order() const { return early_.empty(); }
   void push(ReadyNode& node) noexcept;
@@ -94,6 +92,13 @@ class ReadyQueue {
   void left_early() noexcept;
   void drop_stale() noexcept;
 
+  /// Those that have overtaken count as if they had come and left.
+  void count_overtakers() {
+    const std::uint64_t overtakers = overtakers_.load(std::memory_order_relaxed);
+    const std::uint64_t more = overtakers - std::exchange(counted_overtakers_, overtakers);
+    popped_ += more;
+    arrived_ += more;
+  }
   void change() { changes_.store(changes() + 1, std::memory_order_relaxed); }
 
   std::size_t size_ = 0;
@@ -106,6 +111,8 @@ class ReadyQueue {
   ReadyNode* last_spilled_ = nullptr;
   std::uint64_t arrived_ = 0;
   std::uint64_t popped_ = 0;
+  base::Atomic<std::uint64_t> overtakers_{0};
+  std::uint64_t counted_overtakers_ = 0;
 };
 
 }  // namespace heddle::detail

@@ -53,6 +53,7 @@ class GraphBuilder {
     graph->uses = std::move(uses_);
     graph->blockers = std::move(blockers_);
     graph->waits = std::move(waits_);
+    for (const RecordedOp& op : ops_) graph->simple.push_back(op.is_simple(ops_.front()) ? 1 : 0);
     graph->numbers = std::move(numbers_);
     graph->distinct = variables_.size();
     return graph;
@@ -81,7 +82,6 @@ class GraphBuilder {
     ends_.emplace_back(op, use);
     ++uses_[use].ends;
     uses_[use].last = op;
-    uses_[use].is_named = !ops_[op].name.empty();
   }
   void wait_for(std::uint32_t op, std::uint32_t earlier) {
     if (std::exchange(last_follower_[earlier], op) == op) return;  // because of another variable

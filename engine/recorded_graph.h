@@ -49,7 +49,6 @@ struct RecordedGraph {
     std::uint32_t ends = 0;    ///< operations with which it ends
     std::uint32_t writes = 0;  ///< 0: it only reads
     bool is_inner = false;     ///< who waits for its end waits for that of another use, too
-    bool is_named = false;     ///< the operation that ends it has a name
   };
 
   /// Null if it would not be worth it: a use costs the engine as much as an operation.
@@ -62,6 +61,7 @@ struct RecordedGraph {
   NumberLists ends;                     ///< of an operation: the uses that end with it, or others
   std::vector<std::uint32_t> blockers;  ///< of an operation: uses and operations that it waits for
   std::vector<std::uint32_t> waits;     ///< of these, the uses
+  std::vector<std::uint8_t> simple;     ///< of an operation: if it is, see RecordedOp
   std::vector<std::uint32_t> numbers;   ///< of the program's variables: equal ones have the same
   std::size_t distinct = 0;
 };

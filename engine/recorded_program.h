@@ -27,7 +27,8 @@ using RunStep = UniqueFunction<Reserved()>;
 /// An operation that works with a reservation.
 using ReservingTask = UniqueFunction<void(RunContext&, const Reserved&)>;
 
-/// One captured push. All that a worker needs of one that succeeds stands in the first two lines.
+/// One captured push. All that a worker needs of one that succeeds stands in the first two lines,
+/// and of a *simple* one, in a run whose first operation it knows, in the first.
 struct alignas(base::kCacheLine) RecordedOp {
   static constexpr std::size_t kNoStep = static_cast<std::size_t>(-1);
 
@@ -45,6 +46,11 @@ struct alignas(base::kCacheLine) RecordedOp {
   bool holds = false;  ///< see RecordedProgram
   Route route;
   device::RecordedPlace place;  ///< if it may be captured
+
+  /// It has no name, works with no reservation, and is for the device of the program's first one.
+  bool is_simple(const RecordedOp& first) const {
+    return name.empty() && step == kNoStep && options.device == first.options.device;
+  }
 };
 
 /// What a Recording refers to: captured pushes, and what keeps their callables alive.
@@ -89,9 +95,10 @@ class RecordedProgram {
   /// is loaded and set up meanwhile.
   bool may_capture() const { return was_run_.load(std::memory_order_relaxed); }
   /// Calls the callable of operation i, which is not asynchronous.
-  void call(std::size_t i, RunContext& context, const std::vector<Reserved>& reserved) {
+  void call(std::size_t i, RunContext& context, const std::vector<Reserved>& reserved,
+            bool is_simple) {
     RecordedOp& op = ops_[i];
-    if (op.step == RecordedOp::kNoStep) {
+    if (is_simple || op.step == RecordedOp::kNoStep) {
       std::get<Task>(op.call)(context);
     } else {
       std::get<ReservingTask>(op.call)(context, reserved[op.step]);
@@ -99,9 +106,9 @@ class RecordedProgram {
   }
 
   /// Operation i will be called soon.
-  void fetch_ahead(std::size_t i) const {
+  void fetch_ahead(std::size_t i, bool is_simple) const {
     base::prefetch_to_read(&ops_[i]);
-    base::prefetch_to_read(&ops_[i].step);
+    if (!is_simple) base::prefetch_to_read(&ops_[i].step);
   }
 
   /// Of its operations, for runs in a pool of several workers.

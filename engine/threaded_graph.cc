@@ -21,10 +21,10 @@ std::unique_ptr<GraphRun> ThreadedEngine::graph_of(ProgramRun& run) const {
 }
 
 Outcome ThreadedEngine::execute_recorded(GraphRun& run, std::uint32_t i) {
-  const RecordedOp& op = run.op(i);
-  const PushOptions& options = op.options;
-  OperationScope scope(this, op.name, run.sequence(i), options.device, options.lane,
-                       run.generation());
+  const bool is_simple = run.is_simple(i);
+  const PushOptions& options = run.op(is_simple ? 0 : i).options;
+  const std::string_view name = is_simple ? std::string_view() : options.name;
+  OperationScope scope(this, name, run.sequence(i), options.device, options.lane, run.generation());
   RunContext context{options.device, options.lane, run.sequence(i), this};
   if (run.has_failed() || modes_.load(std::memory_order_relaxed) != 0) {
     return execute_unusual(run, i, context);

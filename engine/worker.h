@@ -9,8 +9,8 @@
 #include "engine/batch.h"
 #include "engine/mailbox.h"
 #include "engine/pool_thread.h"
+#include "engine/queue_pass.h"
 #include "engine/ready_node.h"
-#include "engine/ready_queue.h"
 #include "engine/stretch.h"
 #include "engine/taken_along.h"
 #include "engine/trace_log.h"
@@ -50,21 +50,6 @@ struct alignas(64) Worker {
     return true;
   }
 
-  /// It goes on with the run of `item`, perhaps ahead of what `queue` has. With the queue's lock.
-  void note(const ReadyQueue& queue, ReadyNode& item, std::size_t workers) {
-    const ReadyPlace first = queue.first();
-    const bool is_first = first.node != nullptr && goes_before(ReadyPlace::of(item), first);
-    queue_seen = queue.changes();
-    may_pass = is_first ? queue.patience_left() / workers : 0;
-  }
-  /// True if another operation of that run goes before what `queue` has, as nothing has come since.
-  bool passes(const ReadyQueue& queue) {
-    if (may_pass == 0 || queue.changes() != queue_seen) return false;
-    --may_pass;
-    ++passed;
-    return true;
-  }
-
   /// It has found work.
   void note_cpu() {
     const int here = base::current_cpu();
@@ -87,9 +72,7 @@ struct alignas(64) Worker {
   std::int64_t waits_since = 0;   ///< for pending operations to end, so that a stretch can begin
   TakenAlong::Mark taken_at = 0;  ///< of batch or stretch
   std::uint64_t kept = 0;         ///< operations run ahead of the batch
-  std::uint32_t queue_seen = 0;   ///< ReadyQueue::changes() at note()
-  std::size_t may_pass = 0;       ///< operations of a run may, before what the queue had then
-  std::size_t passed = 0;         ///< have, and the queue does not know it
+  QueuePass pass;                 ///< for the run that it is at
   bool is_fed = false;            ///< it found work at its last look, but little
   std::uint32_t waits_seen = 0;   ///< Ledger::waits_begun() at its last look
   std::uint32_t ran = 0;          ///< operations, and work of streams

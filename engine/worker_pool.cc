@@ -393,6 +393,7 @@ ReadyNode* WorkerPool::keep_or_queue(Worker& me, ReadyNode& node) {
   if (has_batch && batch_is_current && me.kept < kMaxKept &&
       goes_before(ReadyPlace::of(node), me.batch.first())) {
     ++me.kept;
+    queue_.overtake();  // what is taken along may go back there
     return &node;
   }
   if (!has_batch && me.batch.empty() && !seems_to_have_work()) return &node;
@@ -414,7 +415,6 @@ ReadyNode* WorkerPool::queue_and_take(Worker& me, std::span<ReadyNode* const> no
   {
     const std::lock_guard lock(mutex_);
     empty_inbox();
-    queue_.overtake(std::exchange(me.passed, 0));
     for (ReadyNode* const node : nodes) {
       if (taken_.is_urgent(node->priority(), node->sequence)) taken_.call_back();
       queue_.push(*node);
@@ -423,7 +423,7 @@ ReadyNode* WorkerPool::queue_and_take(Worker& me, std::span<ReadyNode* const> no
       next = join_first();
       if (next == nullptr) next = nodes.size() == 1 ? queue_.pop() : take(me);
       const bool is_run = next != nullptr && next->type == ReadyNode::Type::kGraph;
-      if (is_run) me.note(queue_, *next, workers_.size());
+      if (is_run) me.pass.note(queue_, *next, workers_.size());
     }
     woken = claim_sleeper();
   }

@@ -128,7 +128,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   ReadyNode* run_operation(Worker& me, Operation& op);
   ReadyNode* run_recorded(Worker& me, GraphItem& item);
   Outcome run_row(Worker& me, GraphItem& item);
-  bool is_wanted_elsewhere(Worker& me) const;  ///< than at the run that it goes on with
+  bool is_wanted_elsewhere(const Worker& me) const;  ///< than at the run that it goes on with
   ReadyNode* run_stretch(Worker& me);
   void end_uses(GraphItem& item, std::uint32_t op, GraphRun::Step& step);
   ReadyNode* run_work(Worker& me, StreamItem& item);

@@ -45,6 +45,7 @@ bool stays(GraphItem& item) {
 ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
   GraphRun& run = *item.run;
   const AtRun at_run(me, run, item.priority());
+  me.pass = {};
   run.choose(item);  // others may have become ready while it was in a queue
   for (;;) {
     const Outcome outcome = run_row(me, item);
@@ -59,7 +60,10 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
     if (!step.has_more && !stays(item)) return nullptr;
     if (makes_room(me, engine_.ledger().limit())) engine_.collect();
     if (me.looks_around()) look_around(me, &run);
-    if (!is_wanted_elsewhere(me)) continue;
+    if (!is_wanted_elsewhere(me)) {
+      me.pass.use();
+      continue;
+    }
     run.put_off(item);
     ReadyNode* const one = &item;
     ReadyNode* const first =
@@ -91,13 +95,14 @@ Outcome WorkerPool::run_row(Worker& me, GraphItem& item) {
     if (i == last || outcome != Outcome::kCompleted || has_left_order) return outcome;
     if (makes_room(me, engine_.ledger().limit()) || me.looks_around()) return outcome;
     if (is_wanted_elsewhere(me) || !item.claim_after(i)) return outcome;
+    me.pass.use();
   }
 }
 
 /// At its batch, at what is in the queue, or now and then at another run.
-bool WorkerPool::is_wanted_elsewhere(Worker& me) const {
+bool WorkerPool::is_wanted_elsewhere(const Worker& me) const {
   if (!me.batch.empty() || !inbox_.seems_empty()) return true;
-  if (has_queue_.load() && !me.passes(queue_)) return true;
+  if (has_queue_.load() && !me.pass.goes_first()) return true;
   return me.ran % kTurnEvery == 0 && open_runs_.count() > 1;
 }
 

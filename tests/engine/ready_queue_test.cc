@@ -108,7 +108,7 @@ TEST_CASE("what passes the ready queue by counts as overtaking") {
   queue.push(nodes.add(1, 2));
   REQUIRE(queue.pop()->sequence == 2);
   REQUIRE(queue.patience_left() == ReadyQueue::kPatience - 1);
-  queue.overtake(ReadyQueue::kPatience - 2);
+  for (std::uint64_t i = 2; i < ReadyQueue::kPatience; ++i) queue.overtake();
   CHECK(queue.patience_left() == 1);
   queue.push(nodes.add(1, 3));
   queue.push(nodes.add(1, 4));
@@ -116,6 +116,16 @@ TEST_CASE("what passes the ready queue by counts as overtaking") {
   CHECK(queue.patience_left() == 0);
   CHECK(queue.pop()->sequence == 1);
   CHECK(queue.pop()->sequence == 4);
+}
+
+TEST_CASE("what passed the ready queue by before a node came has not overtaken that") {
+  Nodes nodes;
+  ReadyQueue queue;
+  queue.push(nodes.add(0, 1));
+  for (std::uint64_t i = 0; i < ReadyQueue::kPatience; ++i) queue.overtake();
+  queue.push(nodes.add(0, 2));
+  queue.push(nodes.add(1, 3));
+  CHECK(drain(queue) == std::vector<std::uint64_t>{1, 3, 2});
 }
 
 TEST_CASE("who looks at a ready queue sees that something has come or was raised") {

@@ -358,34 +358,6 @@ TEST_CASE("an operation of higher priority goes before the rest of a run") {
   CHECK(log.entries() == std::vector<int>{-1, 0, 1, 2, 3});
 }
 
-TEST_CASE("an operation that a run has overtaken 1,024 times goes before the rest of it") {
-  Engine engine(workers(1));
-  const Var x = engine.new_variable("x");
-  Gate first_runs;
-  Gate gate;
-  Log<int> log;
-  const Recording recording = engine.record([&] {
-    engine.push(
-        [&] {
-          first_runs.open();
-          gate.wait();
-        },
-        {}, {x}, {.priority = 1});
-    for (int i = 0; i < 3000; ++i) {
-      engine.push([&log] { log.add(1); }, {}, {x}, {.priority = 1});
-    }
-  });
-  recording.run();
-  first_runs.wait();
-  engine.push([&log] { log.add(0); }, {}, {});
-  engine.push([&log] { log.add(-1); }, {}, {}, {.priority = -1});
-  gate.open();
-  engine.wait_for_all();
-  const std::vector<int> entries = log.entries();
-  CHECK(std::find(entries.begin(), entries.end(), 0) - entries.begin() == 1024);
-  CHECK(std::find(entries.begin(), entries.end(), -1) - entries.begin() == 1025);
-}
-
 TEST_CASE("a run carries poison through, and lifts it where it overwrites") {
   Engine engine(workers(2));
   const Var x = engine.new_variable("x");

@@ -13,8 +13,9 @@ struct Ended {
   Plain<int> times{0};
 };
 
-/// A worker at a row of a run, and a thread that closes it and goes on with the rest.
-struct Row : rl::test_suite<Row, 2> {
+/// A worker at a row of a run, a thread that looks how far it has come, and one that closes the row
+/// and goes on with the rest.
+struct Row : rl::test_suite<Row, 3> {
   static constexpr std::uint32_t kOperations = 4;
 
   struct State {
@@ -29,16 +30,24 @@ struct Row : rl::test_suite<Row, 2> {
   }
   void thread(unsigned index) {
     if (index == 0) return work();
+    if (index == 1) return look();
     const std::uint32_t at = state->item.close_row();
-    for (std::uint32_t i = 0; i != at; ++i) {
-      check(state->ended[i].times == 1, "what has ended is not seen");
-    }
+    check_seen(at);
     for (std::uint32_t i = at + 1; i < kOperations; ++i) run(i);
   }
   void after() {
     for (const Ended& op : state->ended) check(op.times == 1, "not run once");
   }
 
+  void look() {
+    const std::uint32_t at = state->item.reached();
+    if (at < kOperations) check_seen(at);  // else it is closed, which the run's lock tells others
+  }
+  void check_seen(std::uint32_t at) {
+    for (std::uint32_t i = 0; i != at; ++i) {
+      check(state->ended[i].times == 1, "what has ended is not seen");
+    }
+  }
   void work() {
     for (std::uint32_t i = 0;; ++i) {
       run(i);

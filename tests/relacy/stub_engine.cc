@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "engine/graph_run.h"
 #include "engine/ledger_turn.h"
 #include "engine/operation_scope.h"
 
@@ -27,6 +28,7 @@ void refuse_child(const char* /*call*/) { std::abort(); }  // no test forks
 const OperationScope* OperationScope::of(const EngineCore& /*engine*/) noexcept { return nullptr; }
 
 void Ledger::Turn::wait_for_block() {}  // no test opens one
+void GraphRun::count_rows() { std::abort(); }
 
 bool Disposal::ask() noexcept { std::abort(); }  // no test drops anything
 void Disposal::stop() {}
