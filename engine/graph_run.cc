@@ -171,6 +171,7 @@ bool GraphRun::is_stuck(std::int64_t now) {
   const bool is_running = std::any_of(items_.begin(), items_.end(),
                                       [](const GraphItem& item) { return item.is_running; });
   using At = StandStill::At;
+  reach_all();
   const bool is_waiting = holds_back() && used_items_ == 0;
   const At at = is_waiting ? At::kWaiting : is_running ? At::kRunning : At::kElse;
   return stands_still_.look(at, ended(), now) >= (is_running ? kLong : kLongWait);
@@ -191,11 +192,15 @@ void GraphRun::close_rows() {
   }
 }
 
-void GraphRun::count_rows() {
-  const std::lock_guard lock(lock_);
+void GraphRun::reach_all() {
   for (GraphItem& item : items_) {
     if (item.op != item.last) reach(item, item.reached());
   }
+}
+
+void GraphRun::count_rows() {
+  const std::lock_guard lock(lock_);
+  reach_all();
 }
 
 bool GraphRun::choose(GraphItem& item) {

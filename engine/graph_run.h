@@ -63,7 +63,7 @@ class GraphRun {
   /// When it was made nothing had been pushed to another queue than its own.
   bool is_alone() const { return is_alone_; }
   const RecordedOp& op(std::uint32_t i) const { return program_.op(i); }
-  /// op(0) says what it is for, and it has no name: all are of one lane, with one priority.
+  /// op(0) says device and lane of it, and it has no name.
   bool is_simple(std::uint32_t i) const { return graph_.simple[i] != 0; }
   std::uint64_t sequence(std::uint32_t i) const { return first_ + i; }
 
@@ -162,6 +162,7 @@ class GraphRun {
  private:
   GraphItem* use_item();
   void take_row(GraphItem& item) { item.begin_row(ready_.last_in_row(item.op)); }
+  void reach_all();
   /// Of each row others may have what its worker has not begun.
   void close_rows();
   void count(Outcome outcome, std::uint32_t more);

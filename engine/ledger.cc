@@ -172,9 +172,8 @@ void Ledger::collect_locked(ReadyList& ready) {
   for (const auto& mailbox : mailboxes_) {
     mailbox->take_all([&](Operation& op) { end_posted(op, ready); });
   }
-  const bool is_full = limit().has_line() || !limit().has_room();
   for (GraphRun* const run : graph_runs_) {
-    if (is_full) run->count_rows();
+    if (limit().has_line() || limit().is_full()) run->count_rows();
     // The last place when everything has ended, callables and uses, too.
     const std::size_t ended = std::min<std::size_t>(run->ended(), run->size() - 1);
     limit().give_back(ended - std::exchange(run->given_back, ended));

@@ -50,6 +50,7 @@ class PendingLimit {
   }
   std::size_t given_back() const { return given_back_.load(std::memory_order_acquire); }
   std::size_t pending() const { return taken_.load(std::memory_order_relaxed) - given_back(); }
+  bool is_full() const { return pending() >= limit_; }
   bool is_draining() const { return draining_.load(std::memory_order_relaxed); }
   /// True if tell() should be called, without the lock.
   bool worth_telling() const {

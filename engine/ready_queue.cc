@@ -179,10 +179,10 @@ ReadyPlace ReadyQueue::first() const noexcept {
 }
 
 ReadyPlace ReadyQueue::take() noexcept {
+  count_overtakers();
   if (first_spilled_ != nullptr) add_spilled();
   if (size_ == 0) return {};
   --size_;
-  count_overtakers();
   if (line_.empty() && early_.empty()) return take_spilled();
   const std::uint64_t popped = popped_++;
   if (early_.empty()) return pop_line();

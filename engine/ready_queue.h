@@ -62,6 +62,7 @@ class ReadyQueue {
   ReadyNode* pop() noexcept { return take().node; }
   /// What take() gives if it is pushed; only where the queue is empty.
   ReadyPlace pass(ReadyNode& node) noexcept {
+    count_overtakers();
     ++popped_;
     return ReadyPlace::of(node, arrived_++);
   }

@@ -47,9 +47,10 @@ struct alignas(base::kCacheLine) RecordedOp {
   Route route;
   device::RecordedPlace place;  ///< if it may be captured
 
-  /// It has no name, works with no reservation, and is for the device of the program's first one.
+  /// It has no name, works with no reservation, and is for device and lane of the program's first.
   bool is_simple(const RecordedOp& first) const {
-    return name.empty() && step == kNoStep && options.device == first.options.device;
+    return name.empty() && step == kNoStep && options.device == first.options.device &&
+           options.lane == first.options.lane;
   }
 };
 

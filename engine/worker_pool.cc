@@ -191,7 +191,6 @@ ReadyNode* WorkerPool::from_batch(Worker& me) {
     return_batch(me);
     return nullptr;
   }
-  me.kept = 0;
   return me.batch.pop();
 }
 
@@ -219,6 +218,7 @@ ReadyNode* WorkerPool::take(Worker& me) {
     taken_.none();
     return first.node;
   }
+  me.kept = 0;
   me.batch.begin();
   for (std::size_t i = 0; i < count; ++i) {
     const ReadyPlace place = queue_.take();

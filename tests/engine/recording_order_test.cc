@@ -111,6 +111,43 @@ TEST_CASE("a run that goes next as it was overtaken for long lets others go befo
   CHECK(order[static_cast<std::size_t>(first) + 1] == 3);
 }
 
+TEST_CASE("what a worker has taken along is overtaken 1,024 times at most, too") {
+  constexpr int kBlocks = 32;
+  Program program;
+  HeldOperation held(program.engine(), {}, {});
+  held.wait_until_started();
+  for (int i = 0; i < kBlocks; ++i) {
+    const Var x = program.variable();
+    program.push(i == kBlocks - 1 ? 2 : 1, 1, x);
+    for (int k = 0; k < 1000; ++k) program.push(3, 1, x);
+  }
+  held.release();
+  const std::vector<int> order = program.order();
+  const auto last = order.begin() + place_of(2, order);
+  CHECK(std::count(order.begin(), last, 3) == 1024);
+}
+
+TEST_CASE("an operation of a run knows its own lane and device") {
+  Engine engine({.kind = EngineKind::kPooled, .cpu_workers = 1});
+  const Var x = engine.new_variable();
+  std::vector<RunContext> seen;
+  const auto push = [&](Device device, Lane lane) {
+    engine.push([&seen](RunContext& context) { seen.push_back(context); }, {}, {x},
+                {.device = device, .lane = lane});
+  };
+  const Recording recording = engine.record([&] {
+    push(Device::cpu(0), Lane::kCompute);
+    push(Device::cpu(1), Lane::kCopyIn);
+  });
+  recording.run();
+  engine.wait_for_all();
+  REQUIRE(seen.size() == 2);
+  CHECK(seen[0].device == Device::cpu(0));
+  CHECK(seen[0].lane == Lane::kCompute);
+  CHECK(seen[1].device == Device::cpu(1));
+  CHECK(seen[1].lane == Lane::kCopyIn);
+}
+
 /// 15 operations that do nothing, and one that waits.
 Recording record_with_wait(Engine& engine, Gate& started, Gate& gate) {
   const Var x = engine.new_variable();
