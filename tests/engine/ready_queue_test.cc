@@ -128,6 +128,15 @@ TEST_CASE("what passed the ready queue by before a node came has not overtaken t
   CHECK(drain(queue) == std::vector<std::uint64_t>{1, 3, 2});
 }
 
+TEST_CASE("what passed an empty ready queue by makes nothing older that passes it later") {
+  Nodes nodes;
+  ReadyQueue queue;
+  for (std::uint64_t i = 0; i < ReadyQueue::kPatience; ++i) queue.overtake();
+  queue.put_back(queue.pass(nodes.add(0, 1)));
+  queue.push(nodes.add(1, 2));
+  CHECK(drain(queue) == std::vector<std::uint64_t>{2, 1});
+}
+
 TEST_CASE("who looks at a ready queue sees that something has come or was raised") {
   Nodes nodes;
   ReadyQueue queue;

@@ -137,15 +137,18 @@ TEST_CASE("an operation of a run knows its own lane and device") {
   };
   const Recording recording = engine.record([&] {
     push(Device::cpu(0), Lane::kCompute);
-    push(Device::cpu(1), Lane::kCopyIn);
+    push(Device::cpu(0), Lane::kCopyIn);
+    push(Device::cpu(1), Lane::kCompute);
   });
   recording.run();
   engine.wait_for_all();
-  REQUIRE(seen.size() == 2);
+  REQUIRE(seen.size() == 3);
   CHECK(seen[0].device == Device::cpu(0));
   CHECK(seen[0].lane == Lane::kCompute);
-  CHECK(seen[1].device == Device::cpu(1));
+  CHECK(seen[1].device == Device::cpu(0));
   CHECK(seen[1].lane == Lane::kCopyIn);
+  CHECK(seen[2].device == Device::cpu(1));
+  CHECK(seen[2].lane == Lane::kCompute);
 }
 
 /// 15 operations that do nothing, and one that waits.
