@@ -10,6 +10,7 @@
 
 #include "engine/base/sync.h"
 #include "engine/device/backend.h"
+#include "engine/device/host_wait.h"
 #include "engine/graph_run.h"
 #include "engine/ledger.h"
 #include "engine/operation_scope.h"
@@ -127,6 +128,7 @@ bool ThreadedEngine::retry_while_others_end(const std::function<bool()>& attempt
       return false;
     }
     pending = relief.pending;
+    const device::HostWait wait;
     base::sleep_for(pause);
   }
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/device/cuda_synchronize.h"
+#include "engine/device/host_wait.h"
 
 namespace heddle::device {
 namespace {
@@ -32,7 +33,8 @@ void CudaTurn::enter() {
   was_usable_ = !gpu_.is_lost();
 }
 
-/// True if the GPU has done what is enqueued.
+CudaTurn* CudaTurn::innermost() noexcept { return t_innermost; }
+
 bool CudaTurn::leave() noexcept {
   const bool done = was_usable_ && synchronize();
   lock_.unlock();
@@ -50,6 +52,14 @@ bool CudaTurn::synchronize() noexcept {
     if (piece_.failure == nullptr) piece_.failure = std::current_exception();
   }
   return false;
+}
+
+HostWait::HostWait() noexcept {
+  if (CudaTurn* const turn = CudaTurn::innermost()) turn->leave();
+}
+
+HostWait::~HostWait() {
+  if (CudaTurn* const turn = CudaTurn::innermost()) turn->enter();
 }
 
 }  // namespace heddle::device

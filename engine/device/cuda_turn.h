@@ -16,7 +16,8 @@ namespace heddle::device {
 ///
 /// Turns nest, as pieces do (see CudaStream). What the outer piece has enqueued so far is awaited,
 /// and its GPU left to others, until the inner turn is over: so no thread waits for a GPU while it
-/// has one. A piece that waits for another GPU waits for work that is issued, which ends.
+/// has one. A piece that waits for another GPU waits for work that is issued, which ends; one that
+/// waits for something else is in a HostWait.
 ///
 /// Thread safety: an object belongs to the thread that made it.
 ///
@@ -29,9 +30,14 @@ class CudaTurn {
   CudaTurn(const CudaTurn&) = delete;
   CudaTurn& operator=(const CudaTurn&) = delete;
 
- private:
+  // For a HostWait.
   void enter();
+  /// True if the GPU has done what is enqueued.
   bool leave() noexcept;
+  /// Of the calling thread, or null.
+  static CudaTurn* innermost() noexcept;
+
+ private:
   bool synchronize() noexcept;
 
   CudaGpu& gpu_;

@@ -5,10 +5,14 @@
 
 #include "engine/device/backend.h"
 #include "engine/device/cuda_devices.h"
+#include "engine/device/host_wait.h"
 
 namespace heddle::device {
 
 void flush_held_work() noexcept {}
+
+HostWait::HostWait() noexcept = default;
+HostWait::~HostWait() = default;
 
 int cuda_device_count() { return 0; }
 

@@ -71,6 +71,25 @@ TEST_CASE("an operation that lacks memory waits for a long one that was pushed b
   CHECK(is_all(next, 2.0F));
 }
 
+TEST_CASE("while an operation lacks memory others use its GPU") {
+  std::binary_semaphore gate(0);
+  NDArray held = NDArray::zeros(floats(6 * kMiB), Device::gpu(0));
+  const NDArray small = NDArray::full(floats(4096), 3.0F, Device::gpu(0));
+  for (const NDArray& array : {held, small}) array.wait_to_read();
+  Engine::get().push([&gate, held] { gate.acquire(); }, {held.var()}, {},
+                     {.lane = heddle::Lane::kBlocking});
+  held = NDArray();
+  bool is_copied = false;
+  const std::jthread opener([&gate, &small, &is_copied] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // by then `next` lacks memory
+    is_copied = is_all(small, 3.0F);
+    gate.release();
+  });
+  const NDArray next = NDArray::full(floats(6 * kMiB), 2.0F, Device::gpu(0));
+  CHECK(is_all(next, 2.0F));
+  CHECK(is_copied);
+}
+
 TEST_CASE("an operation gets the memory of what is given back when it becomes ready, too") {
   const bool writes_next = GENERATE(true, false);  // then that comes to its turn first, or last
   std::binary_semaphore gate(0);
