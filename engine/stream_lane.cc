@@ -90,8 +90,16 @@ void StreamLane::issue_some(std::unique_lock<base::SpinLock>& lock) {
   if (!queue_.empty()) hurry();
 }
 
+/// The caller may be the thread that ends the process, which must not stop at a callable. What only
+/// frees calls nothing of the user's.
+bool StreamLane::is_halted() const {
+  if (!runs_callables() || !engine_.has_halted()) return false;
+  const ReadyNode* const first = queue_.first().node;
+  return first == nullptr || !static_cast<const Operation&>(*first).is(Operation::kFreesEarly);
+}
+
 bool StreamLane::may_issue() {
-  if (queue_.empty()) return false;
+  if (queue_.empty() || is_halted()) return false;
   if (in_flight_ < most_in_flight()) return true;
   const ReadyNode* const first = queue_.first().node;
   return first != nullptr && stream_->joins(static_cast<const Operation&>(*first).extras->recorded);

@@ -57,6 +57,7 @@ class StreamLane final : public LaneQueue {
   void retire_some(std::unique_lock<base::SpinLock>& lock);
   void issue_some(std::unique_lock<base::SpinLock>& lock);
   bool may_issue();
+  bool is_halted() const;
   int most_in_flight();
   void measure();
   void issue(Operation& op, bool& is_held) noexcept;

@@ -108,6 +108,8 @@ class ThreadedEngine final : public EngineCore {
   void collect();
   /// The same, and of all pushes.
   void take_in();
+  /// The process ends, and what is left is not called any more.
+  bool has_halted() const { return is_on(kHalted); }
   /// Starts the watchdog, when there are threads to watch.
   void watch() { watchdog_.start(); }
 
