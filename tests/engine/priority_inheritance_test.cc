@@ -211,7 +211,7 @@ bool raises_chain(Program& program, std::uint64_t count) {
 TEST_CASE("a push raises no more operations than there is credit for") {
   using detail::Tracker;
   constexpr std::uint64_t kRaised = Tracker::kMaxCredit;  // as many as can be saved
-  for (const std::uint64_t more : {0, 1}) {
+  for (const std::uint64_t more : {std::uint64_t{0}, std::uint64_t{1}}) {
     Program program({.kind = EngineKind::kThreaded, .cpu_workers = 1, .max_pending = 2 * kRaised});
     CHECK(raises_chain(program, kRaised + more) == (more == 0));
   }
