@@ -54,11 +54,11 @@ bool CudaTurn::synchronize() noexcept {
   return false;
 }
 
-HostWait::HostWait() noexcept {
+void begin_host_wait() noexcept {
   if (CudaTurn* const turn = CudaTurn::innermost()) turn->leave();
 }
 
-HostWait::~HostWait() {
+void end_host_wait() noexcept {
   if (CudaTurn* const turn = CudaTurn::innermost()) turn->enter();
 }
 

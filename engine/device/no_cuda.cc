@@ -11,8 +11,8 @@ namespace heddle::device {
 
 void flush_held_work() noexcept {}
 
-HostWait::HostWait() noexcept = default;
-HostWait::~HostWait() = default;
+void begin_host_wait() noexcept {}
+void end_host_wait() noexcept {}
 
 int cuda_device_count() { return 0; }
 
