@@ -203,13 +203,17 @@ void GraphRun::count_rows() {
   reach_all();
 }
 
+bool GraphRun::take_next(GraphItem& item) {
+  ready_.take_first(item.op);
+  if (item.op == GraphItem::kNone) return false;
+  item.begin_row(ready_.last_in_row(item.op));
+  return true;
+}
+
 bool GraphRun::choose(GraphItem& item) {
   const std::lock_guard lock(lock_);
   item.is_running = true;
-  ready_.take_first(item.op);
-  if (item.op == GraphItem::kNone) return false;
-  take_row(item);
-  return true;
+  return take_next(item);
 }
 
 void GraphRun::put_off(GraphItem& item) {
@@ -251,12 +255,8 @@ GraphRun::Step GraphRun::end(GraphItem& item, std::uint32_t i, Outcome outcome) 
     --uses_left_;
     step.was_last = uses_left_ == 0;
   }
-  ready_.take_first(item.op);
-  if (item.op != GraphItem::kNone) {
-    take_row(item);
-    fetch_behind(item);
-    step.has_more = true;
-  }
+  step.has_more = take_next(item);
+  if (step.has_more) fetch_behind(item);
   step.wants_help = wants_help();
   step.in_order = ready_.in_order();
   return step;
@@ -264,11 +264,7 @@ GraphRun::Step GraphRun::end(GraphItem& item, std::uint32_t i, Outcome outcome) 
 
 GraphRun::Left GraphRun::leave(GraphItem& item) {
   const std::lock_guard lock(lock_);
-  ready_.take_first(item.op);
-  if (item.op != GraphItem::kNone) {
-    take_row(item);
-    return Left::kNot;
-  }
+  if (take_next(item)) return Left::kNot;
   item.is_used = item.is_running = false;
   --used_items_;
   return is_over_ && used_items_ == 0 && ready_.is_pushed() ? Left::kLast : Left::kLeft;

@@ -161,7 +161,7 @@ class GraphRun {
 
  private:
   GraphItem* use_item();
-  void take_row(GraphItem& item) { item.begin_row(ready_.last_in_row(item.op)); }
+  bool take_next(GraphItem& item);  ///< as choose()
   void reach_all();
   /// Of each row others may have what its worker has not begun.
   void close_rows();

@@ -142,8 +142,9 @@ class ThreadedEngine final : public EngineCore {
   void wait_for_room(std::string_view call);
   /// The thread has begun to wait; null: for everything. Without memory that leaves no trace.
   void trace_wait(VarState* var, bool reads_too) noexcept;
-  /// Gives `first`, and those at the front of `ready` that are for the same queue, to that.
+  /// Grants the use `first`, and those at the front of `ready` of the same run.
   static void grant_with_next(Operation& first, ReadyList& ready);
+  /// Gives `first`, and those at the front of `ready` that are for the same queue, to that.
   void submit_with_next(Operation& first, ReadyList& ready) const;
   /// Until the waiter, which waits for `var`, or null: everything, is woken.
   void wait(Waiter& waiter, VarState* var, std::string_view call);

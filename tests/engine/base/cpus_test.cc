@@ -19,6 +19,13 @@ using support::TemporaryFolder;  // stands for "/"
 constexpr const char* kMountVersion2 =
     "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
 
+/// Puts the process into a group that has this in its cpu.max.
+void limit_version2(const TemporaryFolder& root, const std::string& quota) {
+  root.write("proc/self/mountinfo", kMountVersion2);
+  root.write("proc/self/cgroup", "0::/app\n");
+  root.write("sys/fs/cgroup/app/cpu.max", quota + "\n");
+}
+
 TEST_CASE("a process may use at least one CPU and no more than the machine has") {
   const int cpus = usable_cpus();
   CHECK(cpus >= 1);
@@ -41,30 +48,24 @@ TEST_CASE("no cgroup means no quota") {
 
 TEST_CASE("a version 2 quota is the group's cpu.max") {
   const TemporaryFolder root;
-  root.write("proc/self/mountinfo", kMountVersion2);
-  root.write("proc/self/cgroup", "0::/app\n");
-  root.write("sys/fs/cgroup/app/cpu.max", "150000 100000\n");
+  limit_version2(root, "150000 100000");
   CHECK(cgroup_cpu_quota(root.path()) == 1.5);
 }
 
 TEST_CASE("a process may use as many CPUs as its quota says, rounded up") {
   const TemporaryFolder root;
-  root.write("proc/self/mountinfo", kMountVersion2);
-  root.write("proc/self/cgroup", "0::/app\n");
-  root.write("sys/fs/cgroup/app/cpu.max", "20000 100000\n");
+  limit_version2(root, "20000 100000");
   CHECK(usable_cpus(root.path()) == 1);
-  root.write("sys/fs/cgroup/app/cpu.max", "150000 100000\n");
+  limit_version2(root, "150000 100000");
   const auto allowed = static_cast<int>(support::cpus_of_thread().size());
   CHECK(usable_cpus(root.path()) == std::min(allowed, 2));
-  root.write("sys/fs/cgroup/app/cpu.max", "100000000 100000\n");
+  limit_version2(root, "100000000 100000");
   CHECK(usable_cpus(root.path()) == allowed);
 }
 
 TEST_CASE("a version 2 quota of max is none") {
   const TemporaryFolder root;
-  root.write("proc/self/mountinfo", kMountVersion2);
-  root.write("proc/self/cgroup", "0::/app\n");
-  root.write("sys/fs/cgroup/app/cpu.max", "max 100000\n");
+  limit_version2(root, "max 100000");
   CHECK(cgroup_cpu_quota(root.path()) == std::nullopt);
 }
 
