@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "engine/stall_report.h"
+#include "engine/tracker.h"
 #include "engine/var_state.h"
 
 namespace heddle::detail {
@@ -22,7 +23,7 @@ void ExploreOperation::write_blocker(std::ostream& out) const {
 }
 
 ExploreSchedule::ExploreSchedule(const EngineOptions& options)
-    : many_compute_(options.cpu_workers > 1), random_(options.seed) {}
+    : many_compute_(options.cpu_workers > 1), random_(options.seed), credit_(Tracker::kMaxCredit) {}
 
 /// SplitMix64: the same numbers on every platform.
 std::uint64_t ExploreSchedule::draw() {
@@ -52,6 +53,40 @@ void ExploreSchedule::push(ExploreOperation& operation) {
   for (const Var& var : pushed.mutates) add(operation, VarRef(var).state(), /*write=*/true);
   for (const Var& var : pushed.reads) add(operation, VarRef(var).state(), /*write=*/false);
   if (operation.accesses.empty()) make_ready(operation);
+  credit_ = std::min(Tracker::kMaxCredit, credit_ + Tracker::kCreditPerPush);
+  // What a deletion waits for is no more urgent than before.
+  if (pushed.kind != Submission::Kind::kDelete) lend_priority(operation);
+}
+
+void ExploreSchedule::lend_priority(ExploreOperation& operation) {
+  const int priority = operation.priority();
+  std::vector<ExploreOperation*> blocked = {&operation};
+  while (!blocked.empty()) {
+    const ExploreOperation& waiting = *blocked.back();
+    blocked.pop_back();
+    for (const auto& [var, access] : waiting.accesses) {
+      if (access->granted) continue;
+      const auto first = variables_.at(var).accesses.begin();
+      for (auto before = access; before != first && credit_ != 0;) {
+        --before;
+        --credit_;
+        if (!access->write && !before->write) continue;
+        ExploreOperation& other = *before->operation;
+        if (other.priority() < priority) {
+          raise(other, priority);
+          blocked.push_back(&other);
+        }
+        if (before->write) break;
+      }
+    }
+  }
+}
+
+void ExploreSchedule::raise(ExploreOperation& operation, int priority) {
+  const int before = operation.priority();
+  operation.set_priority(priority);
+  const bool may_be_queued = operation.lane != nullptr && operation.not_granted == 0;
+  if (may_be_queued) operation.lane->ready.raise(operation, before, priority);
 }
 
 void ExploreSchedule::add(ExploreOperation& operation, VarState* var, bool write) {

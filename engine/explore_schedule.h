@@ -66,9 +66,10 @@ struct ExploreOperation : ReadyNode {
 ///    (EngineOptions::cpu_workers, which is not 1): any of them may be held up for any time by the
 ///    worker that took it, while others go ahead, so each order of them is legal;
 ///  - of every other (device, lane), which has one worker or one stream, the operation that its
-///    queue gives out next: by priority, then in push order, and after 1,024 overtakings in any
-///    case. No other order of these would be legal, as all that is pushed before a wait is there to
-///    be compared. The lane has no candidate while a callable of it runs;
+///    queue gives out next: by priority, which what it waits for inherits, then in push order, and
+///    after 1,024 overtakings in any case. No other order of these would be legal, as all that is
+///    pushed before a wait is there to be compared. The lane has no candidate while a callable of
+///    it runs;
 ///  - every ready operation without a lane: clear_error, and a deletion that has nothing to run or
 ///    is brief.
 /// So each order that the contract allows has a chance, whatever the seed: for operations in
@@ -109,6 +110,9 @@ class ExploreSchedule {
   void add(ExploreOperation& operation, VarState* var, bool write);
   void grant(ExploreAccess& access);
   void make_ready(ExploreOperation& operation);
+  /// To what `operation` waits for, as far as there is credit for (see Tracker).
+  void lend_priority(ExploreOperation& operation);
+  static void raise(ExploreOperation& operation, int priority);
   ExploreLane* find_lane(const PlainOperation& operation);
   std::uint64_t draw();
 
@@ -117,6 +121,7 @@ class ExploreSchedule {
   std::unordered_map<VarState*, Variable> variables_;  // never iterated: addresses have no order
   std::map<std::pair<Device, Lane>, ExploreLane> lanes_;
   std::vector<ExploreOperation*> unordered_;  ///< ready, without a lane
+  std::uint64_t credit_ = 0;                  ///< steps that lend_priority() may take
 };
 
 }  // namespace heddle::detail

@@ -169,6 +169,19 @@ TEST_CASE("with one worker the compute lane has one order too") {
   check_orders(program, 1, 10);
 }
 
+TEST_CASE("in a lane with one worker what an urgent operation waits for is as urgent") {
+  const Lane lane = GENERATE(Lane::kCompute, Lane::kBlocking);
+  const SmallProgram direct = {
+      {{}, {}, lane, 1}, {{}, {0}, lane, -5}, {{0}, {}, lane, 50}, {{0}, {}, lane, 1}};
+  CHECK(orders_of_seeds(direct, 1) == std::set<Order>{{1, 2, 0, 3}});
+  const SmallProgram through_others = {{{}, {0}, lane, 0}, {{0}, {1}, lane, 0},
+                                       {{0}, {}, lane, 0}, {{1}, {2}, lane, 0},
+                                       {{}, {}, lane, 5},  {{2}, {}, lane, 9}};
+  CHECK(orders_of_seeds(through_others, 1) == std::set<Order>{{0, 1, 3, 5, 4, 2}});
+  const SmallProgram less_urgent = {{{}, {0}, lane, 0}, {{}, {}, lane, 5}, {{0}, {}, lane, 3}};
+  CHECK(orders_of_seeds(less_urgent, 1) == std::set<Order>{{1, 0, 2}});
+}
+
 TEST_CASE("what becomes ready late takes its place in a lane with one worker") {
   const SmallProgram program = {{{}, {0}, Lane::kCopyIn},      {{0}, {}, Lane::kComm, 9},
                                 {{}, {}, Lane::kComm, 1},      {{}, {}, Lane::kComm, 1},
