@@ -9,9 +9,11 @@
 namespace heddle::detail {
 
 class GraphRun;
+class ThreadedEngine;
 
 /// A run of a recording whose operations are being pushed. Lives on the stack of its pusher.
 struct Block {
+  const ThreadedEngine& engine;
   ProgramRun& run;
   Submission::Admission admission;
   GraphRun* graph = nullptr;   ///< then its uses are pushed instead of the operations

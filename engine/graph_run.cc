@@ -21,13 +21,12 @@ constexpr std::int64_t kLongWait = 5'000'000;
 
 }  // namespace
 
-GraphRun::GraphRun(ProgramRun& run, WorkerPool& pool, bool is_alone)
+GraphRun::GraphRun(ProgramRun& run, WorkerPool& pool)
     : size_(run.size()),
       program_(run.program()),
       graph_(*run.graph()),
       pool_(pool),
       is_shared_(pool.size() > 1),
-      is_alone_(is_alone),
       reserved_(run.reserved()),
       uses_(graph_.uses.size()),
       poison_(graph_.distinct),
@@ -55,9 +54,10 @@ void GraphRun::let_go() {
   program_.release(1);
 }
 
-void GraphRun::begin(std::uint64_t first, std::uint64_t generation) {
+void GraphRun::begin(std::uint64_t first, std::uint64_t generation, bool is_alone) {
   first_ = first;
   generation_ = generation;
+  is_alone_ = is_alone;
 }
 
 void GraphRun::fill(Operation& op, std::uint32_t use) {
@@ -146,7 +146,8 @@ void GraphRun::leave_order_if_stuck() {
   // Who grants has counted what it expected before, so this misses none of granted_.
   const bool has_all = granted_ == grants_.load(std::memory_order_relaxed);
   if (used_items_ == 0 && granted_ != 0 && has_all) ready_.leave_order_if_stuck();
-  // It changes only while no item is used: nobody posts an end before it has taken lock_.
+  // It changes only while no item is used: nobody posts an end before it has taken lock_. Else this
+  // stores what is there.
   keeps_order_.store(ready_.in_order(), std::memory_order_relaxed);
 }
 

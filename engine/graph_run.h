@@ -46,13 +46,13 @@ class WorkerPool;
 class GraphRun {
  public:
   /// Takes the run's reservations, and holds the program.
-  GraphRun(ProgramRun& run, WorkerPool& pool, bool is_alone);
+  GraphRun(ProgramRun& run, WorkerPool& pool);
   ~GraphRun();
   GraphRun(const GraphRun&) = delete;
   GraphRun& operator=(const GraphRun&) = delete;
 
-  // Before the first grant.
-  void begin(std::uint64_t first, std::uint64_t generation);
+  // Before the first grant, with the ledger's lock.
+  void begin(std::uint64_t first, std::uint64_t generation, bool is_alone);
   /// Makes an unused operation of the ledger the run's use with this number.
   void fill(Operation& op, std::uint32_t use);
 
@@ -60,7 +60,7 @@ class GraphRun {
   std::uint64_t generation() const { return generation_; }
   std::size_t size() const { return size_; }
   WorkerPool& pool() const { return pool_; }
-  /// When it was made nothing had been pushed to another queue than its own.
+  /// All that was pushed before it went to its own queue. With the ledger's lock.
   bool is_alone() const { return is_alone_; }
   const RecordedOp& op(std::uint32_t i) const { return program_.op(i); }
   /// op(0) says device and lane of it, and it has no name.
@@ -191,7 +191,7 @@ class GraphRun {
   const RecordedGraph& graph_;
   WorkerPool& pool_;
   const bool is_shared_;  ///< there are several workers
-  const bool is_alone_;
+  bool is_alone_ = false;
   bool holds_program_ = true;
   const std::vector<Reserved> reserved_;
   std::uint64_t first_ = 0;

@@ -8,6 +8,7 @@
 #include "engine/ledger_turn.h"
 #include "engine/operation_scope.h"
 #include "engine/recorded_program.h"
+#include "engine/threaded_engine.h"
 
 // How the ledger takes a whole run of a recording.
 
@@ -75,7 +76,7 @@ bool Ledger::open(Block& block, const OperationScope* parent, ReadyList& ready) 
     intake_.give_numbers(count);
     const std::uint64_t generation =
         parent != nullptr ? parent->generation() : generations_.newest();
-    block.graph->begin(block.first, generation);
+    block.graph->begin(block.first, generation, block.engine.has_one_queue());
     generations_.add(generation);
     graph_runs_.push_back(block.graph);
   }

@@ -79,9 +79,9 @@ bool NaiveEngine::try_admit() {
 }
 
 std::uint64_t NaiveEngine::submit(Submission& submission) {
-  if (submission.admission == Submission::Admission::kBlock) check_goes_on(submission.call());
   std::vector<FailurePtr> dropped;  // outlives the turn
   const std::unique_lock turn = take_turn();
+  if (submission.admission != Submission::Admission::kForced) check_goes_on(submission.call());
   PlainOperation operation = adopt(submission);
   const std::uint64_t sequence = operation.sequence;
   if (turn.owns_lock()) {
@@ -101,9 +101,9 @@ Route NaiveEngine::inspect(const Submission& submission) {
 }
 
 std::uint64_t NaiveEngine::submit_block(ProgramRun& run) {
-  check_goes_on("Recording::run");
   std::vector<FailurePtr> dropped;  // outlives the turn
   const std::unique_lock turn = take_turn();
+  check_goes_on("Recording::run");
   std::vector<PlainOperation> operations = adopt_block(run);
   const std::uint64_t first = operations.front().sequence;
   // All are pushed before the first runs: what that pushes has its place behind them.

@@ -17,7 +17,7 @@ std::unique_ptr<GraphRun> ThreadedEngine::graph_of(ProgramRun& run) const {
   if (run.graph() == nullptr || modes_.load(std::memory_order_relaxed) != 0) return nullptr;
   auto& pool = static_cast<WorkerPool&>(*run.route(0).queue);
   if (!pool.may_open()) return nullptr;
-  return std::make_unique<GraphRun>(run, pool, has_one_queue());
+  return std::make_unique<GraphRun>(run, pool);
 }
 
 Outcome ThreadedEngine::execute_recorded(GraphRun& run, std::uint32_t i) {
@@ -43,7 +43,9 @@ Outcome ThreadedEngine::execute_unusual(GraphRun& run, std::uint32_t i,
                                         RunContext& context) noexcept {
   halt_if_asked();
   FailurePtr failure = run.inherited(i);
-  if (failure == nullptr && is_on(kCancelling)) failure = cancelled_by_shutdown(run.sequence(i));
+  if (failure == nullptr && is_on(kCancelling)) {
+    failure = cancelled_by_shutdown(run.sequence(i), /*name=*/{});
+  }
   if (failure != nullptr) {
     if (failure->is_from_shutdown()) modes_.fetch_or(kHasCancelled);
     run.carry(i, failure, ledger_);
