@@ -14,6 +14,7 @@
 #include "engine/device/backend.h"
 #include "engine/failure.h"
 #include "engine/fork.h"
+#include "engine/var_state.h"
 
 namespace heddle::detail {
 
@@ -53,6 +54,7 @@ struct Submission {
   std::string_view call() const {
     if (kind == Kind::kDelete) return "Engine::delete_variable";
     if (is_tried) return "Engine::try_push";
+    if (async_task != nullptr) return "Engine::push_async";
     return kind == Kind::kClear ? "Engine::clear_error" : "Engine::push";
   }
 };
@@ -65,6 +67,18 @@ inline Submission submission_of(Task& task, VarList reads, VarList mutates,
           .mutates = mutates,
           .options = &options,
           .priority = options.priority};
+}
+
+/// Throws std::invalid_argument unless all variables are live ones of `engine_id`. The caller holds
+/// a lock that guards them.
+inline void check_variables(const Submission& submission, std::uint64_t engine_id) {
+  const auto check = [&](VarList list, std::string_view name) {
+    if (submission.kind != Submission::Kind::kRun) name = {};
+    check_usable(list, engine_id, submission.call(),
+                 {.list = name, .operation = submission.options->name});
+  };
+  check(submission.mutates, "mutates");
+  check(submission.reads, "reads");
 }
 
 /// Where a submission goes; engines without threads leave it as it is.

@@ -14,10 +14,13 @@ struct CountedFailure : Failure {
 
 /// What is left to say where there is no memory.
 struct LastResorts {
-  Failure failed{0, OpError("operation", 0, Device(), std::make_exception_ptr(std::bad_alloc())),
-                 std::nullopt, true};
-  Failure cancelled_by_group{0, std::nullopt, "", true};
-  Failure cancelled_by_shutdown{0, std::nullopt, std::nullopt, true};
+  Failure failed{
+      .sequence = 0,
+      .error = OpError("operation", 0, Device(), std::make_exception_ptr(std::bad_alloc())),
+      .is_last_resort = true};
+  Failure cancelled_by_group{
+      .sequence = 0, .error = std::nullopt, .by_group = true, .is_last_resort = true};
+  Failure cancelled_by_shutdown{.sequence = 0, .error = std::nullopt, .is_last_resort = true};
 };
 
 /// Never destroyed: operations may end until the process does.
@@ -80,19 +83,22 @@ FailurePtr failed(std::uint64_t sequence, std::string_view name, Device device,
                   std::exception_ptr error) noexcept {
   return made_or(last_resorts().failed, [&] {
     return FailurePtr::make(
-        Failure{sequence, OpError(std::string(name), sequence, device, std::move(error))});
+        {.sequence = sequence,
+         .error = OpError(std::string(name), sequence, device, std::move(error))});
   });
 }
 
 FailurePtr cancelled_by_group(std::uint64_t sequence, std::string_view name) noexcept {
   return made_or(last_resorts().cancelled_by_group, [&] {
-    return FailurePtr::make(Failure{sequence, std::nullopt, std::string(name)});
+    return FailurePtr::make(
+        {.sequence = sequence, .error = std::nullopt, .name = std::string(name), .by_group = true});
   });
 }
 
-FailurePtr cancelled_by_shutdown(std::uint64_t sequence) noexcept {
+FailurePtr cancelled_by_shutdown(std::uint64_t sequence, std::string_view name) noexcept {
   return made_or(last_resorts().cancelled_by_shutdown, [&] {
-    return FailurePtr::make(Failure{sequence, std::nullopt});
+    return FailurePtr::make(
+        {.sequence = sequence, .error = std::nullopt, .name = std::string(name)});
   });
 }
 
@@ -106,14 +112,11 @@ std::exception_ptr error_or_no_memory(const char* text) noexcept {
 
 void raise(const Failure& failure, std::string_view call) {
   if (failure.error) throw OpError(*failure.error);
-  const std::string who = "[" + std::string(call) + "] operation ";
-  const std::string number = "#" + std::to_string(failure.sequence);
-  if (failure.group_member) {
-    const std::string& name = *failure.group_member;
-    throw Cancelled(who + (name.empty() ? "" : "'" + name + "' ") + number +
-                    " was cancelled by its CancelSource before it started");
-  }
-  throw EngineStopped(who + number + " was cancelled: the engine was shut down before it started");
+  const std::string name = failure.name.empty() ? "" : "'" + failure.name + "' ";
+  const std::string who = "[" + std::string(call) + "] operation " + name + "#" +
+                          std::to_string(failure.sequence) + " was cancelled";
+  if (failure.by_group) throw Cancelled(who + " by its CancelSource before it started");
+  throw EngineStopped(who + ": the engine was shut down before it started");
 }
 
 const FailurePtr& earlier(const FailurePtr& a, const FailurePtr& b) {

@@ -59,15 +59,15 @@ class FailurePtr {
 struct Failure {
   std::uint64_t sequence;        ///< of the operation at the root; 0: not known, or there was none
   std::optional<OpError> error;  ///< empty: cancelled
-  /// The name, if it has one, of an operation whose group was cancelled; none: shutdown() did it.
-  std::optional<std::string> group_member = {};
-  bool is_last_resort = false;  ///< it lives for ever, nobody counts who has it
+  std::string name = {};         ///< of a cancelled operation, if it has one
+  bool by_group = false;         ///< its group was cancelled; else shutdown() did it
+  bool is_last_resort = false;   ///< it lives for ever, nobody counts who has it
 
   // Of DroppedFailures.
   mutable FailurePtr itself = nullptr;
   mutable const Failure* next_dropped = nullptr;
 
-  bool is_from_shutdown() const { return !error && !group_member; }
+  bool is_from_shutdown() const { return !error && !by_group; }
 };
 
 /// Failures that nobody has a use for any more, kept for the Disposal of their engine: an exception
@@ -123,7 +123,7 @@ FailurePtr failed(std::uint64_t sequence, std::string_view name, Device device,
 /// Of an operation whose group was cancelled before it started.
 FailurePtr cancelled_by_group(std::uint64_t sequence, std::string_view name) noexcept;
 /// Of an operation that shutdown() cancelled.
-FailurePtr cancelled_by_shutdown(std::uint64_t sequence) noexcept;
+FailurePtr cancelled_by_shutdown(std::uint64_t sequence, std::string_view name) noexcept;
 
 /// An Error with this text, or std::bad_alloc.
 std::exception_ptr error_or_no_memory(const char* text) noexcept;

@@ -70,7 +70,7 @@ class Intake {
   bool seems_to_have_arrivals() const { return !arrivals_.seems_empty(); }
   bool seem_fewer(std::uint64_t count) const { return arrivals_.seem_fewer(count); }
 
-  // By who has the lock.
+  // By who has the lock, or, while a block is open, by who pushes that.
   /// The first of `count` numbers that follow each other.
   std::uint64_t give_numbers(std::size_t count) {
     last_sequence_ += count;
@@ -100,8 +100,9 @@ class Intake {
  private:
   // These throw std::invalid_argument.
   void check(const PlainPush& push, std::string_view call) const;
-  /// Writes them down from `next` on, and returns the end.
-  VarState** list(VarList variables, VarState** next, std::string_view call) const;
+  /// Writes them, which are called `name`, down from `next` on, and returns the end.
+  VarState** list(VarList variables, VarState** next, std::string_view call,
+                  std::string_view name) const;
 
   const std::uint64_t engine_;
   Arrivals arrivals_;
@@ -124,15 +125,18 @@ inline bool Intake::keeps_order(int priority, bool has_place) {
 /// Inline, so that the push of who calls need not lie in memory.
 [[gnu::always_inline]] inline void Intake::check(const PlainPush& push,
                                                  std::string_view call) const {
-  check_usable(push.mutates, engine_, call);
-  check_usable(push.reads, engine_, call);
+  check_usable(push.mutates, engine_, call, {.list = "mutates"});
+  check_usable(push.reads, engine_, call, {.list = "reads"});
 }
 
 [[gnu::always_inline]] inline VarState** Intake::list(VarList variables, VarState** next,
-                                                      std::string_view call) const {
+                                                      std::string_view call,
+                                                      std::string_view name) const {
   for (std::size_t i = 0; i < variables.size(); ++i) {
     VarState* const variable = variables[i];
-    check_usable(variable, engine_, call);
+    if (!is_usable(variable, engine_)) [[unlikely]] {
+      refuse_variable(variable, engine_, call, {.list = name, .index = i});
+    }
     *next++ = variable;
   }
   return next;
@@ -154,7 +158,8 @@ inline bool Intake::keeps_order(int priority, bool has_place) {
   }
   Arrival& arrival = arrivals_.next();
   if (many == nullptr) {
-    list(push.reads, list(push.mutates, arrival.variables.data(), call), call);
+    VarState** const reads = list(push.mutates, arrival.variables.data(), call, "mutates");
+    list(push.reads, reads, call, "reads");
     arrival.queue = push.queue;
     arrival.mutate_count = static_cast<std::uint8_t>(push.mutates.size());
     arrival.read_count = static_cast<std::uint8_t>(push.reads.size());

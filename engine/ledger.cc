@@ -69,8 +69,7 @@ void Ledger::check(const Submission& submission) {
 }
 
 void Ledger::check_locked(const Submission& submission) const {
-  check_usable(submission.mutates, engine_.id(), submission.call());
-  check_usable(submission.reads, engine_.id(), submission.call());
+  check_variables(submission, engine_.id());
 }
 
 /// Whether a submission, or if null the run of a recording, that asks for `admission` may be pushed

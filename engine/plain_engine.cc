@@ -28,10 +28,7 @@ std::vector<AccessCheck::Declared> declared_by(const PlainOperation& operation) 
 PlainEngine::PlainEngine(const EngineOptions& options)
     : EngineCore(options), trace_(options.trace) {}
 
-void PlainEngine::check(const Submission& submission) const {
-  check_usable(submission.reads, id(), submission.call());
-  check_usable(submission.mutates, id(), submission.call());
-}
+void PlainEngine::check(const Submission& submission) const { check_variables(submission, id()); }
 
 PlainOperation PlainEngine::adopt(const Submission& submission) {
   check(submission);
@@ -90,7 +87,7 @@ FailurePtr PlainEngine::skip_reason(const PlainOperation& operation) const {
     first = cancelled_by_group(operation.sequence, operation.name);
   }
   if (first == nullptr && cancelling_.load()) {
-    first = cancelled_by_shutdown(operation.sequence);
+    first = cancelled_by_shutdown(operation.sequence, operation.name);
   }
   return first;
 }

@@ -49,7 +49,7 @@ void check_engine_options(const EngineOptions& options) {
 
 void configure(const RuntimeOptions& options) {
   check_engine_options(options.engine);
-  device::parse_gpu_spec(options.gpus);
+  device::parse_gpu_spec(options.gpus, "RuntimeOptions::gpus");
   Configured& state = configured();
   const std::lock_guard lock(state.mutex);
   if (state.settled) {

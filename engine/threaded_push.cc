@@ -164,7 +164,8 @@ Route ThreadedEngine::inspect(const Submission& submission) {
 std::uint64_t ThreadedEngine::submit_block(ProgramRun& run) {
   using Admission = Submission::Admission;
   const bool inside = OperationScope::current() != nullptr;
-  Block block{.run = run,
+  Block block{.engine = *this,
+              .run = run,
               .admission = inside ? Admission::kForced : Admission::kBlock,
               .pushed_at = tracing() ? now_ns() : 0};
   std::unique_ptr<GraphRun> graph = graph_of(run);

@@ -52,7 +52,7 @@ std::vector<AccessCheck::Declared> declared_by(const Operation& op) {
 FailurePtr cancellation(const Operation& op) {
   if (op.has(Operation::kGroupCancelled)) return cancelled_by_group(op.sequence, op.name());
   if (!op.has(Operation::kCancelled)) return nullptr;
-  return cancelled_by_shutdown(op.sequence);
+  return cancelled_by_shutdown(op.sequence, op.name());
 }
 
 }  // namespace

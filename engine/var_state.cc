@@ -50,8 +50,14 @@ std::string writer_text(const VarState& var, std::string_view name, std::uint64_
          std::string(name.empty() ? "operation" : name) + "' #" + std::to_string(sequence);
 }
 
-void refuse_variable(const VarState* var, std::uint64_t engine_id, std::string_view call) {
+void refuse_variable(const VarState* var, std::uint64_t engine_id, std::string_view call,
+                     const VarPlace& place) {
   std::string message = "[" + std::string(call) + "] ";
+  if (!place.list.empty()) {
+    message += std::string(place.list) + "[" + std::to_string(place.index) + "]";
+    if (!place.operation.empty()) message += " of '" + std::string(place.operation) + "'";
+    message += ": ";
+  }
   if (var == nullptr) {
     message += "empty variable: expected one made by Engine::new_variable";
   } else if (var->engine_id != engine_id) {

@@ -19,8 +19,8 @@ struct Waiter;
 /// What a Var refers to.
 ///
 /// Thread safety: `handles` and `remaining` are atomic; what the first line says of pushes is
-/// guarded by the lock of the engine's Intake, and `deleted` by that and the ledger's; the rest,
-/// but for what is const, by the ledger's.
+/// guarded by the lock of the engine's Intake, or belongs to who pushes an open block, and
+/// `deleted` by that and the ledger's; the rest, but for what is const, by the ledger's.
 ///
 /// Three lines: who pushes needs the first, who takes note of pushes and ends the second, and
 /// hardly anybody the third.
@@ -81,8 +81,15 @@ std::uint64_t give_trace_id(VarState& var);
 std::string writer_text(const VarState& var);
 std::string writer_text(const VarState& var, std::string_view name, std::uint64_t sequence);
 
+/// Where a variable stands in the arguments of a call, for messages.
+struct VarPlace {
+  std::string_view list = {};  ///< empty: it is the only one
+  std::size_t index = 0;
+  std::string_view operation = {};  ///< its name, if it has one
+};
+
 [[noreturn]] void refuse_variable(const VarState* var, std::uint64_t engine_id,
-                                  std::string_view call);
+                                  std::string_view call, const VarPlace& place = {});
 
 /// True if `var` is a live variable of `engine_id`. Reads `deleted`: the caller holds a lock that
 /// guards it.
@@ -97,9 +104,15 @@ inline void check_usable(const VarState* var, std::uint64_t engine_id, std::stri
   }
 }
 
-/// The same for each of `list`.
-inline void check_usable(VarList list, std::uint64_t engine_id, std::string_view call) {
-  for (std::size_t i = 0; i < list.size(); ++i) check_usable(list[i], engine_id, call);
+/// The same for each of `list`, which `place` names.
+inline void check_usable(VarList list, std::uint64_t engine_id, std::string_view call,
+                         VarPlace place) {
+  for (place.index = 0; place.index < list.size(); ++place.index) {
+    const VarState* const var = list[place.index];
+    if (!is_usable(var, engine_id)) [[unlikely]] {
+      refuse_variable(var, engine_id, call, place);
+    }
+  }
 }
 
 }  // namespace heddle::detail

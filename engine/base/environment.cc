@@ -1,6 +1,8 @@
 #include "engine/base/environment.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -106,19 +108,20 @@ constexpr std::array<Variable, 13> kVariables = {{
     {"HEDDLE_SEED", "an integer from 0 to 18446744073709551615",
      "Chooses the order of the explore engine, and the jitter of simulated GPUs; 0 by default.",
      store_seed},
-    {"HEDDLE_TRACE", "0 or 1", "1: the default engine keeps a record of every operation.",
+    {"HEDDLE_TRACE", "0 or 1",
+     "1: the default engine keeps a record of every operation. 0 by default.",
      store_switch<&Environment::trace>},
     {"HEDDLE_ACCESS_CHECK", "0 or 1",
      "1: an operation that touches an array's data without having declared its variable, or "
-     "writes it when declared for reading only, fails.",
+     "writes it when declared for reading only, fails. 0 by default.",
      store_switch<&Environment::access_check>},
     {"HEDDLE_DEBUG_SYNC", "0 or 1",
      "1: an operation on a CUDA device ends before the next one is issued to that GPU, so that an "
-     "error names the operation that has caused it.",
+     "error names the operation that has caused it. 0 by default.",
      store_switch<&Environment::debug_sync>},
     {"HEDDLE_DEBUG_MEMORY", "0 or 1",
      "1: memory is filled with NaNs (bytes 0xFF) when it is handed out and, "
-     "but on CUDA devices, when it comes back.",
+     "but on CUDA devices, when it comes back. 0 by default.",
      store_switch<&Environment::debug_memory>},
     {"HEDDLE_CUDA_GRAPHS", "0 or 1",
      "1 (default): runs of a recording give a CUDA device what follows each other there as one "
@@ -180,9 +183,29 @@ RuntimeOptions merge_options(const RuntimeOptions& configured, const Environment
 
 namespace heddle {
 
+namespace {
+
+/// Writes `text` on lines of 80 columns at most, as far as its words allow.
+void write_indented(std::ostream& out, std::string_view text) {
+  constexpr std::size_t kColumns = 76;
+  while (!text.empty()) {
+    std::size_t end = text.size();
+    if (end > kColumns) {
+      end = text.rfind(' ', kColumns);
+      if (end == std::string_view::npos) end = std::min(text.find(' '), text.size());
+    }
+    out << "    " << text.substr(0, end) << "\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+}  // namespace
+
 void print_environment_help(std::ostream& out) {
   for (const base::Variable& variable : base::kVariables) {
-    out << variable.name << "\n    " << variable.values << "\n    " << variable.help << "\n";
+    out << variable.name << "\n";
+    write_indented(out, variable.values);
+    write_indented(out, variable.help);
   }
 }
 

@@ -23,7 +23,7 @@ std::string_view take_until(std::string_view& text, char separator) {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  Parser(std::string_view text, std::string_view setting) : text_(text), setting_(setting) {}
 
   GpuSpec parse() {
     GpuSpec spec;
@@ -42,7 +42,8 @@ class Parser {
 
  private:
   [[noreturn]] void fail(const std::string& problem) const {
-    throw std::invalid_argument("[HEDDLE_GPUS] \"" + std::string(text_) + "\": " + problem);
+    throw std::invalid_argument("[" + std::string(setting_) + "] \"" + std::string(text_) +
+                                "\": " + problem);
   }
 
   [[noreturn]] void fail(std::string_view part, const std::string& expected) const {
@@ -202,23 +203,28 @@ class Parser {
   }
 
   std::string_view text_;
+  std::string_view setting_;
 };
 
 }  // namespace
 
-GpuSpec parse_gpu_spec(std::string_view text) { return Parser(text).parse(); }
+GpuSpec parse_gpu_spec(std::string_view text, std::string_view setting) {
+  return Parser(text, setting).parse();
+}
 
-std::vector<LogicalGpu> logical_gpus(std::string_view text, int (*cuda_devices)()) {
-  GpuSpec spec = parse_gpu_spec(text);
+std::vector<LogicalGpu> logical_gpus(std::string_view text, int (*cuda_devices)(),
+                                     std::string_view setting) {
+  GpuSpec spec = parse_gpu_spec(text, setting);
   std::optional<int> found;
   const auto count = [&] { return found ? *found : *(found = cuda_devices()); };
   for (int i = 0; spec.automatic && i < count(); ++i) spec.gpus.emplace_back(CudaSpec{i});
   for (const LogicalGpu& gpu : spec.gpus) {
     const auto* cuda = std::get_if<CudaSpec>(&gpu);
     if (cuda == nullptr || cuda->index < count()) continue;
-    throw std::invalid_argument("[HEDDLE_GPUS] \"" + std::string(text) + "\": there is no cuda:" +
-                                std::to_string(cuda->index) + ", expected one of the " +
-                                std::to_string(count()) + " CUDA GPUs of this machine");
+    throw std::invalid_argument("[" + std::string(setting) + "] \"" + std::string(text) +
+                                "\": there is no cuda:" + std::to_string(cuda->index) +
+                                ", expected one of the " + std::to_string(count()) +
+                                " CUDA GPUs of this machine");
   }
   return std::move(spec.gpus);
 }

@@ -80,12 +80,13 @@ inline constexpr int kMaxLogicalGpus = 64;
 /// memory. Only streams count operations: engines that have none (kNaive, kExplore) lose no GPU and
 /// fail and delay no operation, but meet allocations that fail and GPUs that others have lost.
 ///
-/// Reads the topology file. Throws std::invalid_argument, one line that quotes `text` and says what
-/// was expected.
-GpuSpec parse_gpu_spec(std::string_view text);
+/// Reads the topology file. Throws std::invalid_argument, one line that names the `setting` that
+/// `text` is of, quotes that and says what was expected.
+GpuSpec parse_gpu_spec(std::string_view text, std::string_view setting = "HEDDLE_GPUS");
 
 /// The logical GPUs that `text` stands for on a machine with `cuda_devices()` CUDA GPUs, which is
 /// called only if the answer matters. Throws as parse_gpu_spec, also for a CUDA GPU not there.
-std::vector<LogicalGpu> logical_gpus(std::string_view text, int (*cuda_devices)());
+std::vector<LogicalGpu> logical_gpus(std::string_view text, int (*cuda_devices)(),
+                                     std::string_view setting = "HEDDLE_GPUS");
 
 }  // namespace heddle::device

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/environment.h"
 #include "engine/device/cpu.h"
 #include "engine/device/cuda_devices.h"
 #include "engine/device/gpu_spec.h"
@@ -16,16 +17,17 @@ namespace {
 
 struct GpuTable {
   std::string spec;
+  std::string setting;  ///< that the spec is of
   std::vector<LogicalGpu> gpus;
   std::vector<std::unique_ptr<Backend>> backends;
   bool has_cuda = false;  // all of them, or none
 };
 
 /// Streams of the two kinds could not wait for each other.
-void refuse_mixture(const std::string& spec, const std::vector<LogicalGpu>& gpus) {
-  for (const LogicalGpu& gpu : gpus) {
-    if (gpu.index() == gpus.front().index()) continue;
-    throw std::invalid_argument("[HEDDLE_GPUS] \"" + spec +
+void refuse_mixture(const GpuTable& table) {
+  for (const LogicalGpu& gpu : table.gpus) {
+    if (gpu.index() == table.gpus.front().index()) continue;
+    throw std::invalid_argument("[" + table.setting + "] \"" + table.spec +
                                 "\" has real and simulated GPUs: expected one kind");
   }
 }
@@ -33,10 +35,12 @@ void refuse_mixture(const std::string& spec, const std::vector<LogicalGpu>& gpus
 GpuTable* make_gpu_table() {
   auto table = std::make_unique<GpuTable>();
   const RuntimeOptions options = resolved_runtime_options();
-  table->spec = options.gpus;
-  table->gpus = logical_gpus(table->spec, cuda_device_count);
+  table->spec = options.gpus.empty() ? "auto" : options.gpus;
+  const bool is_configured = !options.gpus.empty() && base::environment().gpus != options.gpus;
+  table->setting = is_configured ? "RuntimeOptions::gpus" : "HEDDLE_GPUS";
+  table->gpus = logical_gpus(table->spec, cuda_device_count, table->setting);
   const std::vector<LogicalGpu>& gpus = table->gpus;
-  refuse_mixture(table->spec, gpus);
+  refuse_mixture(*table);
   const auto links = std::make_shared<SimLinks>(gpus);
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     const int id = static_cast<int>(i);
@@ -80,11 +84,11 @@ void check_gpu_id(int id) {
   if (id >= 0 && id < count) return;
   const std::string who = "[Device::gpu] id " + std::to_string(id);
   if (count == 0) {
-    throw std::invalid_argument(who + ": there is no GPU (HEDDLE_GPUS=\"" + table.spec +
+    throw std::invalid_argument(who + ": there is no GPU (" + table.setting + "=\"" + table.spec +
                                 "\"); HEDDLE_GPUS=sim:2 would give two simulated ones");
   }
-  throw std::invalid_argument(who + ": expected 0 to " + std::to_string(count - 1) +
-                              " (HEDDLE_GPUS=\"" + table.spec + "\")");
+  throw std::invalid_argument(who + ": expected 0 to " + std::to_string(count - 1) + " (" +
+                              table.setting + "=\"" + table.spec + "\")");
 }
 
 std::span<const LogicalGpu> logical_gpu_table() { return gpu_table().gpus; }

@@ -63,11 +63,13 @@ struct ShutdownReport {
 /// destroy it instead.
 ///
 /// An empty, deleted or foreign variable and a null callable are std::invalid_argument; a push
-/// after shutdown() from outside of operations is EngineStopped.
+/// after shutdown() from outside of operations is EngineStopped; any use but the destructor in a
+/// child of fork(), of an engine that was made before it, is ForkedChild.
 class Engine {
  public:
   /// The process's default engine, made on first use from configure() and the environment. Never
-  /// destroyed; work in flight at exit gets up to 2 s to end.
+  /// destroyed; work in flight at exit gets up to 2 s to end, and errors that no wait has told are
+  /// dropped.
   static Engine& get();
 
   /// An option out of its range is std::invalid_argument.
@@ -90,8 +92,9 @@ class Engine {
 
   /// Queues `fn`, callable as fn(RunContext&) or fn(), and returns its sequence number. Blocks
   /// while max_pending operations are pending, except inside an operation. A variable may be
-  /// named several times; mutating wins over reading. `fn` is destroyed before the operation ends,
-  /// and what its destructor throws counts as thrown by it.
+  /// named several times; mutating wins over reading, also where PushOptions::overwrites says that
+  /// what it held is not looked at. `fn` is destroyed before the operation ends, and what its
+  /// destructor throws counts as thrown by it.
   template <class Fn>
   std::uint64_t push(Fn&& fn, VarList reads, VarList mutates, const PushOptions& options = {}) {
     return push_task(detail::make_task(std::forward<Fn>(fn)), reads, mutates, options);
@@ -103,6 +106,8 @@ class Engine {
   template <class Fn>
   std::uint64_t push_async(Fn&& fn, VarList reads, VarList mutates,
                            const PushOptions& options = {}) {
+    static_assert(std::is_constructible_v<detail::AsyncTask, Fn>,
+                  "an asynchronous operation is callable as fn(RunContext&, Completion)");
     return push_async_task(detail::AsyncTask(std::forward<Fn>(fn)), reads, mutates, options);
   }
 
@@ -123,7 +128,7 @@ class Engine {
 
   /// Blocks until every write of `var` pushed so far is done; their effects are then visible.
   /// Throws the OpError that poisons `var`, Cancelled if a CancelSource and EngineStopped if
-  /// shutdown() kept it from being written, and ReentrantWait inside an operation.
+  /// shutdown() kept it from being written, and ReentrantWait inside an operation of any engine.
   ///
   /// In this and the other waits the calling thread may run operations that it waits for, in the
   /// place of a worker of the CPU's compute lane: these see its thread_local variables and its
@@ -156,8 +161,9 @@ class Engine {
   Recording record(UniqueFunction<void()> fn);
 
   /// Ends the engine: no further pushes from outside operations. Returns `deadline` from now at
-  /// the latest, then with operations abandoned: these go on, and to wait for them throws
-  /// EngineStopped, as for what is cancelled. Blocks.
+  /// the latest, at once if that is not above 0, then with operations abandoned: these go on, and
+  /// to wait for them throws EngineStopped, as for what is cancelled. Blocks. ReentrantWait inside
+  /// an operation.
   ShutdownReport shutdown(ShutdownMode mode = ShutdownMode::kDrain,
                           std::chrono::milliseconds deadline = std::chrono::seconds(60));
 

@@ -42,9 +42,10 @@ struct EngineOptions {
   std::chrono::milliseconds watchdog{60000};
   /// HEDDLE_SEED. Of kExplore: chooses the order. Of simulated GPUs: their jitter.
   std::uint64_t seed = 0;
-  /// HEDDLE_ACCESS_CHECK. For debugging: an operation of the default engine that touches the data
-  /// of an array whose variable it does not name, or writes one that it names for reading only,
-  /// fails with an AccessViolation. Costs a list per operation.
+  /// HEDDLE_ACCESS_CHECK. For debugging: an operation that touches the data of an array whose
+  /// variable it does not name, or writes one that it names for reading only, fails with an
+  /// AccessViolation. Costs a list per operation. Arrays are of the default engine, so with any
+  /// other one this finds nothing.
   bool access_check = false;
   /// HEDDLE_TRACE. Keep one OpRecord per operation (see trace.h).
   bool trace = false;
@@ -80,7 +81,7 @@ struct PushOptions {
   /// The group that the operation belongs to; by default none. See CancelSource.
   CancelToken cancel = {};
   /// What the operation costs, for the model clock only (see OpRecord): floating point operations,
-  /// and bytes that it moves in the memory of `device`.
+  /// where less than 0 and NaN count as 0, and bytes that it moves in the memory of `device`.
   double flops = 0;
   std::uint64_t bytes = 0;
   /// If it copies, what it copies one after the other, in place of the costs above. Copied.

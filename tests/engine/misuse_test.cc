@@ -168,9 +168,24 @@ TEST_CASE("an error about a variable names the call that was given it") {
   engine.delete_variable(x);
   CHECK_THROWS_WITH(engine.push([] {}, {x}, {}), StartsWith("[Engine::push] "));
   CHECK_THROWS_WITH(engine.try_push([] {}, {x}, {}), StartsWith("[Engine::try_push] "));
+  CHECK_THROWS_WITH(engine.push_async([](RunContext&, Completion) {}, {x}, {}),
+                    StartsWith("[Engine::push_async] "));
   CHECK_THROWS_WITH(engine.clear_error(x), StartsWith("[Engine::clear_error] "));
   CHECK_THROWS_WITH(engine.delete_variable(x, {}, {.name = "given"}),
                     StartsWith("[Engine::delete_variable] "));
+}
+
+TEST_CASE("an error about a variable tells where in which list of which operation it stands") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  const Var none;
+  CHECK_THROWS_WITH(engine.push([] {}, {x, x, none}, {}), Contains("] reads[2]: empty variable"));
+  CHECK_THROWS_WITH(engine.push([] {}, {}, {none}), Contains("] mutates[0]: empty variable"));
+  CHECK_THROWS_WITH(engine.push([] {}, {}, {x, none}, {.name = "scale"}),
+                    Contains("] mutates[1] of 'scale': empty variable"));
+  CHECK_THROWS_WITH(engine.push([] {}, {none}, {x, x, x, x, x}), Contains("] reads[0]: "));
+  CHECK_THROWS_WITH(engine.delete_variable(none), Contains("[Engine::delete_variable] empty"));
 }
 
 TEST_CASE("after shutdown an engine still answers") {

@@ -99,6 +99,8 @@ TEST_CASE("a push after shutdown is told which call was refused") {
   engine.shutdown(ShutdownMode::kDrain, seconds(60));
   CHECK_THROWS_WITH(engine.push(nothing, {}, {x}), StartsWith("[Engine::push] "));
   CHECK_THROWS_WITH(engine.try_push(nothing, {}, {x}), StartsWith("[Engine::try_push] "));
+  CHECK_THROWS_WITH(engine.push_async([](RunContext&, Completion) {}, {}, {x}),
+                    StartsWith("[Engine::push_async] "));
   CHECK_THROWS_WITH(engine.clear_error(x), StartsWith("[Engine::clear_error] "));
   CHECK_THROWS_WITH(recording.run(), StartsWith("[Recording::run] "));
 }
@@ -172,6 +174,17 @@ TEST_CASE("waiters for cancelled operations get EngineStopped") {
     engine.shutdown(ShutdownMode::kCancel, seconds(60));
   }
   CHECK(stopped == 4);
+}
+
+TEST_CASE("a waiter is told which operation a shutdown has cancelled") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  const auto started = push_until_stopped(engine, x);
+  engine.push([] {}, {}, {x}, {.name = "load"});
+  started->wait();
+  engine.shutdown(ShutdownMode::kCancel, seconds(60));
+  CHECK_THROWS_WITH(engine.wait_for_var(x), Contains("operation 'load' #2 was cancelled: "));
 }
 
 TEST_CASE("a waiter for everything is not told that cancelled operations succeeded") {

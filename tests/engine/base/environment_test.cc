@@ -142,6 +142,17 @@ TEST_CASE("a variable that is set after the first use changes nothing") {
   CHECK(seed != 4711);
 }
 
+TEST_CASE("the help fits a terminal of 80 columns") {
+  std::ostringstream help;
+  print_environment_help(help);
+  std::istringstream lines(help.str());
+  for (std::string line; std::getline(lines, line);) {
+    CAPTURE(line);
+    CHECK(line.size() <= 80);
+    CHECK(line.find_last_not_of(' ') == line.size() - 1);
+  }
+}
+
 TEST_CASE("the help names every variable") {
   std::ostringstream text;
   print_environment_help(text);
