@@ -35,8 +35,8 @@ struct Block;
 /// in one cache. Only for what somebody waits for the lock is taken at once.
 ///
 /// Thread safety: every member may be called from any thread. How long the lock is held depends on
-/// the size of one operation, and of what is in the mailboxes or in a Stretch, only; but for who
-/// opens a block, or looks at all that is pending, as the watchdog and who lacks memory.
+/// the size of one operation, and of what is in the mailboxes or in a Stretch; but for who opens a
+/// block, looks at all that is pending (the watchdog, who lacks memory) or at all runs (if full).
 ///
 /// Invariants:
 ///  - An operation is unused, being filled by who holds the lock, kept for a Stretch, pending, or

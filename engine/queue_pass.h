@@ -14,7 +14,8 @@ namespace heddle::detail {
 ///
 /// Invariant: while nothing has come since note(), what the queue has goes after the run's
 /// operations, as these have numbers in a row and one priority; but for the patience of what waits,
-/// of which the queue knows what is left.
+/// of which the queue knows what is left, and for another item of the same run, which waits until a
+/// worker that is free takes it: where there are several their operations have no order.
 class QueuePass {
  public:
   /// The worker goes on with a run of which `item` is next. With the queue's lock.

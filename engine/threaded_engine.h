@@ -33,8 +33,8 @@ class OperationScope;
 ///
 /// Lock order: the router's, the ledger's, the intake's, a queue's: LaneQueue::raise() and submit()
 /// take that under the others, which are never taken while it is held. A stretch's is taken under
-/// the ledger's or none, a tour's before a queue's, a run's under a queue's or none; under a
-/// stretch's or a run's nothing is.
+/// the ledger's or none, a tour's before a queue's, a run's under a queue's, the ledger's and
+/// intake's or none; under a stretch's or a run's nothing is.
 ///
 /// Thread safety: every member may be called from any thread.
 class ThreadedEngine final : public EngineCore {

@@ -51,7 +51,7 @@ class ThreadedEngine;
 ///  - There are as many seats as workers. Who runs something has one: a worker that is not idle, or
 ///    a guest. A worker that finds none goes to sleep, and nobody wakes one then; a guest that
 ///    gives its seat back wakes one if there is work.
-///  - A node is in the inbox, in the queue, in one batch, in KeptNodes, or running. Out of a batch
+///  - A node is in the inbox, queue, one batch or KeptNodes, is a guest's, or runs. Out of a batch
 ///    its worker takes it or, as that may be busy, one that finds nothing else or looks around.
 ///  - While every worker is busy, ends that others wait for are taken note of some at a time, if no
 ///    thread waits, no other queue could run what becomes ready, and several workers make the order

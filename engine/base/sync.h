@@ -7,9 +7,10 @@
 #include <thread>
 
 /// What threads of the engine meet at, and the time that they see: atomics, locks, threads, the
-/// clock. Here these are the standard library's. Engine and simulated devices name none of them
-/// otherwise, so that they can be compiled with others in their place, which let a test decide who
-/// goes next (tests/explore). What each memory order pairs with: engine/MEMORY_ORDERS.md.
+/// clock. Here these are the standard library's. Engine and simulated devices, but for the caches
+/// of blocks (depot.h), name none of them otherwise, so that they can be compiled with others in
+/// their place, which let a test decide who goes next (tests/explore). What each memory order pairs
+/// with: engine/MEMORY_ORDERS.md.
 namespace heddle::base {
 
 template <class T>

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -96,6 +97,29 @@ TEST_CASE("a pending operation takes 320 bytes at most, also once a worker has t
   CHECK(arrived / kPending <= 320);
   CHECK(taken_in / kPending <= 320);
   CHECK(taken_in > arrived);
+}
+
+TEST_CASE("with a name, a group or a Completion a pending operation takes 640 bytes at most") {
+  constexpr std::size_t kPending = 100000;
+  Engine engine({.cpu_workers = 1, .max_pending = 2 * kPending});
+  const Var x = engine.new_variable();
+  const CancelSource source;
+  const auto push_named = [&] { engine.push([] {}, {}, {x}, {.name = "named"}); };
+  const auto push_grouped = [&] { engine.push([] {}, {}, {x}, {.cancel = source.token()}); };
+  const auto push_async = [&] {
+    engine.push_async([](RunContext&, Completion completion) { completion.done(); }, {}, {x});
+  };
+  const std::function<void()> pushes[] = {push_named, push_grouped, push_async};
+  const std::function<void()>& push = pushes[GENERATE(0, 1, 2)];
+  HeldOperation held(engine, {}, {x});
+  held.wait_until_started();
+  const std::size_t before = bench::engine::heap_bytes();
+  for (std::size_t i = 0; i < kPending; ++i) push();
+  const std::size_t pending = bench::engine::heap_bytes() - before;
+  held.release();
+  engine.wait_for_all();
+  CHECK(pending / kPending > 320);
+  CHECK(pending / kPending <= 640);
 }
 
 TEST_CASE("whatever is allocated for an operation is counted") {

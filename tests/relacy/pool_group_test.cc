@@ -225,8 +225,8 @@ class Group {
     return lack_searcher(pool) && pool.work.load() != 0;
   }
   static bool awaits_worker(const Pool& pool) {
-    const std::uint32_t coming = pool.coming.load();
-    return coming != 0 && pool.searching.load() <= coming && pool.work.load() != 0;
+    if (pool.coming.load(std::memory_order_relaxed) == 0) return false;
+    return pool.searching.load() <= pool.coming.load() && pool.work.load() != 0;
   }
   bool is_looked_after(const Pool& pool) const {
     if (changing_.load() != 0) return true;
