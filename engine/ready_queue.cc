@@ -13,12 +13,16 @@ constexpr auto kGoesAfter = [](const auto& a, const auto& b) { return goes_befor
 }  // namespace
 
 bool ReadyQueue::add_early(const ReadyPlace& place) noexcept {
+  const bool is_oldest = !early_.empty() && place.arrival < early_.front().arrival;
+  if (is_oldest) drop_all_stale();
   try {
-    heap_.push_back({place.sequence, early_.end(), place.priority});
+    heap_.push_back(
+        {place.sequence, is_oldest ? early_.begin() - 1 : early_.end(), place.priority});
   } catch (const std::bad_alloc&) {
     return false;
   }
-  if (!early_.push_back({place.node, place.arrival})) {
+  const Early early = {place.node, place.arrival};
+  if (!(is_oldest ? early_.push_front(early) : early_.push_back(early))) {
     heap_.pop_back();
     return false;
   }
@@ -97,13 +101,15 @@ inline void ReadyQueue::left_early() noexcept {
   if (heap_.size() != early_count_) drop_stale();
 }
 
+void ReadyQueue::drop_all_stale() noexcept {
+  if (heap_.size() == early_count_) return;
+  heap_.erase(std::remove_if(heap_.begin(), heap_.end(), is_stale()), heap_.end());
+  std::make_heap(heap_.begin(), heap_.end(), kGoesAfter);
+}
+
 void ReadyQueue::drop_stale() noexcept {
-  const auto is_stale = [this](const HeapEntry& entry) { return entry.number < early_.begin(); };
-  if (heap_.size() > 2 * early_count_ + kFewStale) {
-    heap_.erase(std::remove_if(heap_.begin(), heap_.end(), is_stale), heap_.end());
-    std::make_heap(heap_.begin(), heap_.end(), kGoesAfter);
-  }
-  while (!heap_.empty() && is_stale(heap_.front())) {
+  if (heap_.size() > 2 * early_count_ + kFewStale) drop_all_stale();
+  while (!heap_.empty() && is_stale()(heap_.front())) {
     std::pop_heap(heap_.begin(), heap_.end(), kGoesAfter);
     heap_.pop_back();
   }

@@ -23,9 +23,9 @@ namespace heddle::detail {
 /// Invariants:
 ///  - line_ is sorted by goes_before() and by arrival. Null stands for nodes that were raised; its
 ///    front is a node.
-///  - early_ holds the nodes that are not in line, in order of arrival but for the few that were
-///    put back or raised, which may be overtaken longer; null stands for those that have left from
-///    its middle; its front is a node.
+///  - early_ holds the nodes that are not in line, in order of arrival but for those that were put
+///    back or raised behind older ones, which may be overtaken until these have left; null stands
+///    for those that have left from its middle; its front is a node.
 ///  - heap_ is a heap by goes_before(), as the standard algorithms keep it. Each node of early_ has
 ///    one entry in it; the others are stale: they name places of early_ before its begin(), are not
 ///    on top, and are fewer than half but for kFewStale.
@@ -92,6 +92,10 @@ class ReadyQueue {
   /// A node has left early_, where its place is null or gone.
   void left_early() noexcept;
   void drop_stale() noexcept;
+  void drop_all_stale() noexcept;
+  auto is_stale() const {
+    return [begin = early_.begin()](const HeapEntry& entry) { return entry.number < begin; };
+  }
 
   /// Those that have overtaken count as if they had come and left.
   void count_overtakers() {

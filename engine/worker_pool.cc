@@ -5,6 +5,7 @@
 
 #include "engine/base/prefetch.h"
 #include "engine/base/thread.h"
+#include "engine/graph_run_visit.h"
 #include "engine/kept_nodes.h"
 #include "engine/threaded_engine.h"
 
@@ -167,6 +168,20 @@ void WorkerPool::raise(Operation& operation, int from, int to) {
   PoolGroup::wake(woken);
 }
 
+void WorkerPool::lend(GraphRun& run, int priority, std::uint32_t last) {
+  Worker* woken = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    empty_inbox();
+    run.raise_items(priority, last, [this](GraphItem& item, int before) {
+      if (!queue_.raise(item, before, item.priority()) && !take_from_batch(item)) return;
+      if (taken_.is_urgent(item.priority(), item.sequence)) taken_.call_back();
+    });
+    woken = claim_sleeper();
+  }
+  PoolGroup::wake(woken);
+}
+
 /// Puts `node` back into the queue if a worker has taken it along and has not begun it.
 bool WorkerPool::take_from_batch(ReadyNode& node) {
   for (const auto& worker : workers_) {
@@ -211,9 +226,10 @@ ReadyNode* WorkerPool::take(Worker& me) {
   // Few, so that something is left for each of the others also if these take long, or all where the
   // others nap. With one worker none that came before its turn: the next might have to go first.
   const bool are_many = are_small_beside_streams();
-  const std::size_t share =
-      std::min(kFewAlong, are_many ? queue_.size() : queue_.size() / (2 * workers_.size()));
-  const std::size_t count = !exact || queue_.in_order() ? share : 0;
+  const std::size_t share = are_many ? queue_.size() : queue_.size() / (2 * workers_.size());
+  const bool may_take = !exact || queue_.in_order();
+  // None whose patience is at an end: it would wait again if the batch has to go back.
+  const std::size_t count = may_take ? std::min({kFewAlong, share, queue_.patience_left()}) : 0;
   if (count == 0) {
     taken_.none();
     return first.node;
@@ -423,7 +439,7 @@ ReadyNode* WorkerPool::queue_and_take(Worker& me, std::span<ReadyNode* const> no
       next = join_first();
       if (next == nullptr) next = nodes.size() == 1 ? queue_.pop() : take(me);
       const bool is_run = next != nullptr && next->type == ReadyNode::Type::kGraph;
-      if (is_run) me.pass.note(queue_, *next, workers_.size());
+      if (is_run) me.pass.note(queue_, static_cast<GraphItem&>(*next), workers_.size());
     }
     woken = claim_sleeper();
   }

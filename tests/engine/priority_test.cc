@@ -3,7 +3,9 @@
 #include <atomic>
 #include <cstddef>
 #include <deque>
+#include <iterator>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -238,6 +240,41 @@ TEST_CASE("a steady stream of urgent operations does not starve a patient one") 
   engine.wait_for_var(patient);
   engine.wait_for_all();
   CHECK(done);
+}
+
+TEST_CASE(
+    "where there are several workers patience counts from when an operation has become ready") {
+  constexpr std::size_t kUrgent = 10'000;
+  constexpr std::size_t kPatient = 8;
+  Engine engine({.cpu_workers = 2});
+  const Var x = engine.new_variable();
+  std::atomic<std::size_t> ran{0};
+  std::atomic<bool> done{false};
+  struct Urgent {
+    Engine& engine;
+    std::atomic<std::size_t>& ran;
+    std::atomic<bool>& done;
+    int priority;
+    void operator()() const {
+      ++ran;
+      if (!done) engine.push(Urgent(*this), {}, {}, {.priority = priority});
+    }
+  };
+  for (std::size_t i = 0; i < kUrgent; ++i) {
+    const int priority = 1 + static_cast<int>(i % 7);
+    engine.push(Urgent{engine, ran, done, priority}, {}, {}, {.priority = priority});
+  }
+  std::vector<std::size_t> ran_at;  // when each of a chain of others ran
+  for (std::size_t i = 0; i < kPatient; ++i) {
+    engine.push([&] { ran_at.push_back(ran); }, {}, {x});
+  }
+  engine.push([&] { done = true; }, {x}, {});
+  engine.wait_for_all();
+  std::vector<std::size_t> overtakers;
+  std::adjacent_difference(ran_at.begin(), ran_at.end(), std::back_inserter(overtakers));
+  // Those that were there before, and 1,024 more; but a thread may lose its CPU at any time.
+  std::sort(overtakers.begin() + 1, overtakers.end());
+  CHECK(overtakers[kPatient / 2] < kUrgent + 2 * 1024);
 }
 
 TEST_CASE("priorities of a lane do not touch other lanes") {

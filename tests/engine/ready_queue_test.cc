@@ -13,6 +13,7 @@
 namespace {
 
 using heddle::detail::ReadyNode;
+using heddle::detail::ReadyPlace;
 using heddle::detail::ReadyQueue;
 
 /// Owns nodes, which a ReadyQueue does not.
@@ -239,6 +240,30 @@ TEST_CASE("a node that is put back into the ready queue has been overtaken as of
   overtake(ReadyQueue::kPatience / 2);
   queue.push(nodes.add(1, ++sequence));
   CHECK(queue.pop()->sequence == 1);
+}
+
+TEST_CASE("a node that is put back each time that it leaves the ready queue goes next each time") {
+  Nodes nodes;
+  ReadyQueue queue;
+  std::uint64_t sequence = 2;
+  queue.push(nodes.add(-9, 1));  // so that it arrives before its turn
+  ReadyNode& patient = nodes.add(0, 2);
+  queue.push(patient);
+  const auto push_urgent = [&] {
+    ++sequence;
+    queue.push(nodes.add(1 + static_cast<int>(sequence % 3), sequence));
+  };
+  for (int i = 0; i < 10; ++i) push_urgent();
+  std::uint32_t overtakers = 0;
+  for (int times = 0; times < 5; ++times) {
+    ReadyPlace place = queue.take();
+    for (; place.node != &patient; place = queue.take()) {
+      ++overtakers;
+      push_urgent();
+    }
+    CHECK(overtakers == ReadyQueue::kPatience + 1);
+    queue.put_back(place);
+  }
 }
 
 TEST_CASE("nodes that have passed an empty ready queue and are put back leave it in their turn") {
