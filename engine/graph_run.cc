@@ -33,13 +33,13 @@ GraphRun::GraphRun(ProgramRun& run, WorkerPool& pool)
       keeps_order_(!is_shared_ || program_.fineness().begins_in_order(pool.is_tiny())),
       uses_left_(graph_.uses.size()),
       ready_(graph_, /*one_at_a_time=*/keeps_order_.load()),
+      priority_(op(0).priority),
       items_(pool.size()) {
   ends_left_.reserve(graph_.uses.size());
   for (const RecordedGraph::Use& use : graph_.uses) ends_left_.push_back(use.ends);
   for (GraphItem& item : items_) {
     item.type = ReadyNode::Type::kGraph;
     item.run = this;
-    item.set_priority(op(0).priority);
   }
   uses_in_ledger = uses_.size();
   program_.hold(1);
@@ -88,10 +88,15 @@ GraphItem* GraphRun::use_item() {
     ++used_items_;
     ready_.take_first(item.op);
     item.last = item.op;
-    item.sequence = sequence(item.op);
+    set_place(item);
     return &item;
   }
   return nullptr;
+}
+
+void GraphRun::set_place(GraphItem& item) {
+  item.sequence = sequence(item.op);
+  item.set_priority(priority_.of(item.op));
 }
 
 void GraphRun::grant(ReadyList& uses) {
@@ -221,11 +226,34 @@ void GraphRun::put_off(GraphItem& item) {
   const std::lock_guard lock(lock_);
   item.is_running = false;
   item.last = item.op;
-  item.sequence = sequence(item.op);
+  set_place(item);
 }
 
 bool GraphRun::wants_help() const {
   return (!ready_.empty() || holds_back()) && pool_.lacks_searcher();
+}
+
+void GraphRun::lend(int priority, std::uint32_t last) { pool_.lend(*this, priority, last); }
+
+std::uint64_t GraphRun::ended() const {
+  return ended(Outcome::kCompleted) + ended(Outcome::kFailed) + ended(Outcome::kSkipped) +
+         ended(Outcome::kCancelled);
+}
+
+std::uint64_t GraphRun::ended_writes(std::uint32_t use) {
+  const std::uint32_t variable = graph_.numbers[graph_.uses[use].variable];
+  const auto mutates = [&](std::uint32_t i) {
+    const auto first = graph_.numbers.begin() + static_cast<std::ptrdiff_t>(op(i).first_variable);
+    const auto end = first + static_cast<std::ptrdiff_t>(op(i).mutates);
+    return std::find(first, end, variable) != end;
+  };
+  const std::lock_guard lock(lock_);
+  reach_all();
+  std::uint64_t writes = 0;
+  for (std::uint32_t i = 0; i < size_; ++i) {
+    if (ready_.has_ended(i) && mutates(i)) ++writes;
+  }
+  return writes;
 }
 
 void GraphRun::count(Outcome outcome, std::uint32_t more) {

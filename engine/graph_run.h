@@ -9,10 +9,12 @@
 
 #include "engine/base/spin_lock.h"
 #include "engine/graph_item.h"
+#include "engine/graph_step.h"
 #include "engine/lane_queue.h"
 #include "engine/ready_ops.h"
 #include "engine/recorded_graph.h"
 #include "engine/recorded_program.h"
+#include "engine/run_priority.h"
 #include "engine/stand_still.h"
 
 namespace heddle::detail {
@@ -69,8 +71,7 @@ class GraphRun {
 
   /// What these uses waited for has ended; what each meets is its failure. Takes them off the list.
   void grant(ReadyList& uses);
-  /// By the pusher, after the last use. True if all has ended already: the caller has to delete the
-  /// run.
+  /// By the pusher, after the last use. True: all has ended, and the caller has to delete the run.
   bool end_push();
 
   // By the worker that has an item.
@@ -81,13 +82,7 @@ class GraphRun {
   void put_off(GraphItem& item);
   void call(std::uint32_t i, RunContext& in) { program_.call(i, in, reserved_, is_simple(i)); }
   void fetch_ahead(std::uint32_t i) const { program_.fetch_ahead(i, is_simple(i)); }
-  struct Step {
-    ReadyList ended;          ///< uses
-    bool has_more = false;    ///< the item has
-    bool was_last = false;    ///< all operations have ended: let_go() of the program
-    bool wants_help = false;  ///< more are ready, and a worker sleeps
-    bool in_order = false;    ///< what has ended is waited for by later operations only
-  };
+  using Step = GraphStep;
   /// The item's operation `i` has ended; those before it in the row have completed, and those
   /// behind it are given back. It gets the ready one that goes first, with its row, or kNone.
   Step end(GraphItem& item, std::uint32_t i, Outcome outcome);
@@ -116,8 +111,7 @@ class GraphRun {
   std::span<FailurePtr> poison() { return poison_; }
 
   // By a worker that looks for work.
-  /// An item with an operation for another worker, if that goes before `other`, which may be none;
-  /// or null.
+  /// An item for another worker, or null: its operation goes before `other`, which may be none.
   GraphItem* join(const ReadyPlace& other);
   bool is_ready();
   /// In order, in a pool of several workers, so that something may be ready that no one sees.
@@ -131,25 +125,30 @@ class GraphRun {
   /// The worker that posts the end of a use may leave it to others to take note of it.
   bool keeps_order() const { return keeps_order_.load(); }
 
+  /// By the pool, with its lock, for lend(). Calls `moved`, with the priority before, for each item
+  /// that may stand in a queue and gets a higher one.
+  template <class Moved>
+  void raise_items(int priority, std::uint32_t last, Moved&& moved);
+  /// The item goes before what it would go behind as it was pushed.
+  bool is_lent(const GraphItem& item) const { return item.priority() != op(0).priority; }
+
   // For who looks on.
   /// Operations that have ended this way; may be a little out of date while some have not.
   std::uint64_t ended(Outcome outcome) const {
     return ended_[static_cast<std::size_t>(outcome)].load(std::memory_order_relaxed);
   }
-  std::uint64_t ended() const {
-    return ended(Outcome::kCompleted) + ended(Outcome::kFailed) + ended(Outcome::kSkipped) +
-           ended(Outcome::kCancelled);
-  }
+  std::uint64_t ended() const;
+  std::uint64_t ended_writes(std::uint32_t use);  ///< that mutate the variable of this use
   /// Calls `visit` with the numbers of the operations that workers are at.
   template <class Visit>
-  void visit_running(Visit&& visit) {
-    const std::lock_guard lock(lock_);
-    for (const GraphItem& item : items_) {
-      if (item.is_running && item.op != GraphItem::kNone) visit(item.at());
-    }
-  }
+  void visit_running(Visit&& visit);
 
   // For the ledger, under its lock.
+  /// Operations up to `last` are as urgent as that from now on.
+  void lend(int priority, std::uint32_t last);
+  /// Calls `visit` for each use that has not ended and that an operation up to `last` waits for.
+  template <class Visit>
+  void visit_uses(std::uint32_t last, Visit&& visit);
   /// Counts what workers have run of their rows, too.
   void count_rows();
   /// grant() will be called for another use.
@@ -161,6 +160,7 @@ class GraphRun {
 
  private:
   GraphItem* use_item();
+  void set_place(GraphItem& item);  ///< in a queue
   bool take_next(GraphItem& item);  ///< as choose()
   void reach_all();
   /// Of each row others may have what its worker has not begun.
@@ -171,7 +171,7 @@ class GraphRun {
   static void submit(WorkerPool& pool, GraphItem* item, bool helps);
   /// Where the first operation stands that is ready; in order, that may become ready.
   ReadyPlace first_place() {
-    return {.sequence = sequence(ready_.first()), .priority = items_.front().priority()};
+    return {.sequence = sequence(ready_.first()), .priority = priority_.of(ready_.first())};
   }
   /// Before its first grant it has no sequence numbers, either.
   bool holds_back() const { return is_shared_ && granted_ != 0 && ready_.holds_back(); }
@@ -211,6 +211,7 @@ class GraphRun {
   ReadyOps ready_;
   std::vector<std::uint32_t> ends_left_;                ///< by use
   std::array<base::Atomic<std::uint64_t>, 4> ended_{};  ///< by Outcome; written under the lock
+  RunPriority priority_;
   std::vector<GraphItem> items_;
 };
 

@@ -350,7 +350,11 @@ std::uint64_t Ledger::version(VarState* var, ReadyList& ready) {
   check_usable(var, engine_.id(), "Engine::version");
   dissolve_stretch_locked();
   collect_locked(ready);
-  return var->version;
+  if (var->oldest == nullptr) return var->version;
+  // What a run does with the variable counts there when all of that has ended.
+  const Operation& oldest = var->oldest->operation();
+  const bool is_of_run = oldest.kind() == Submission::Kind::kUse && oldest.versions() != 0;
+  return var->version + (is_of_run ? oldest.use.run->ended_writes(oldest.use.number) : 0);
 }
 
 std::string Ledger::describe_writer(VarState* var, ReadyList& ready) {

@@ -11,7 +11,7 @@
 #include "engine/base/sync.h"
 #include "engine/device/backend.h"
 #include "engine/device/host_wait.h"
-#include "engine/graph_run.h"
+#include "engine/graph_run_visit.h"
 #include "engine/ledger.h"
 #include "engine/operation_scope.h"
 #include "engine/threaded_engine.h"

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "engine/graph_item.h"
+#include "engine/graph_run.h"
 #include "engine/ready_queue.h"
 
 namespace heddle::detail {
@@ -14,14 +16,16 @@ namespace heddle::detail {
 ///
 /// Invariant: while nothing has come since note(), what the queue has goes after the run's
 /// operations, as these have numbers in a row and one priority; but for the patience of what waits,
-/// of which the queue knows what is left, and for another item of the same run, which waits until a
-/// worker that is free takes it: where there are several their operations have no order.
+/// of which the queue knows what is left, for what is only lent a priority, and for another item of
+/// the same run, which waits until a worker that is free takes it: where there are several their
+/// operations have no order.
 class QueuePass {
  public:
   /// The worker goes on with a run of which `item` is next. With the queue's lock.
-  void note(ReadyQueue& queue, ReadyNode& item, std::size_t workers) {
+  void note(ReadyQueue& queue, GraphItem& item, std::size_t workers) {
     const ReadyPlace first = queue.first();
-    const bool is_first = first.node != nullptr && goes_before(ReadyPlace::of(item), first);
+    const bool is_first = first.node != nullptr && !item.run->is_lent(item) &&
+                          goes_before(ReadyPlace::of(item), first);
     queue_ = &queue;
     seen_ = queue.changes();
     left_ = is_first ? queue.patience_left() / workers : 0;

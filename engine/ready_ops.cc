@@ -9,6 +9,7 @@ ReadyOps::ReadyOps(const RecordedGraph& graph, bool one_at_a_time)
       ready_(graph.blockers.size()) {}
 
 std::uint32_t ReadyOps::end_out_of_order(std::uint32_t op) {
+  blockers_[op] = kHasEnded;
   std::uint32_t mine = kNone;
   for (const std::uint32_t follower : graph_.followers[op]) {
     if (--blockers_[follower] != 0) continue;
@@ -27,6 +28,7 @@ void ReadyOps::leave_order() {
     blockers_[op] += graph_.blockers[op] - graph_.waits[op];
   }
   for (std::uint32_t op = 0; op < next_; ++op) {
+    blockers_[op] = kHasEnded;
     for (const std::uint32_t follower : graph_.followers[op]) {
       if (follower >= next_) --blockers_[follower];
     }

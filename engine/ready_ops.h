@@ -26,7 +26,8 @@ namespace heddle::detail {
 ///    next_, perhaps with its row; blockers_[i] counts the uses that operation i still waits for,
 ///    and ready_ is empty.
 ///  - Otherwise blockers_[i] counts the uses and the operations that operation i still waits for,
-///    and ready_ holds those with none that are not taken.
+///  or
+///    is kHasEnded, and ready_ holds those with none that are not taken.
 class ReadyOps {
  public:
   static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
@@ -90,6 +91,9 @@ class ReadyOps {
     is_taken_ = false;
     return kNone;
   }
+  bool has_ended(std::uint32_t op) const {
+    return in_order_ ? op < next_ : blockers_[op] == kHasEnded;
+  }
   bool in_order() const { return in_order_; }
   /// In order, and others than next_ may be ready, too.
   bool holds_back() const { return in_order_ && is_pushed_ && next_ != blockers_.size(); }
@@ -101,6 +105,8 @@ class ReadyOps {
   }
 
  private:
+  static constexpr std::uint32_t kHasEnded = static_cast<std::uint32_t>(-1);
+
   std::uint32_t end_out_of_order(std::uint32_t op);
 
   const RecordedGraph& graph_;

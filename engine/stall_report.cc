@@ -3,7 +3,7 @@
 #include <iterator>
 #include <utility>
 
-#include "engine/graph_run.h"
+#include "engine/graph_run_visit.h"
 #include "engine/var_state.h"
 
 namespace heddle::detail {

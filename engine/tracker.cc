@@ -5,7 +5,7 @@
 
 #include "engine/arrivals.h"
 #include "engine/fetch_ahead.h"
-#include "engine/graph_run.h"
+#include "engine/graph_run_visit.h"
 #include "engine/touched.h"
 
 namespace heddle::detail {
@@ -181,6 +181,18 @@ void raise(Operation& op, int priority, ReadyList& blocked) {
   }
 }
 
+/// The same for a use, and for all that the operations of its run up to its last one wait for.
+/// Returns how many uses it has looked at.
+std::size_t raise_use(Operation& op, int priority, ReadyList& blocked) {
+  GraphRun& run = *op.use.run;
+  const std::uint32_t last = run.graph().uses[op.use.number].last;
+  run.visit_uses(last, [&](Operation& use) {
+    if (use.priority() < priority) raise(use, priority, blocked);
+  });
+  run.lend(priority, last);
+  return run.graph().uses.size();
+}
+
 /// Keeps of each stream the latest token only.
 void merge_token(std::vector<device::Token>& tokens, const Access& access) {
   if (!access.operation().is_issued()) return;
@@ -259,7 +271,11 @@ void Tracker::raise_before(const Access& access, int priority, ReadyList& blocke
     Operation& op = before->operation();
     const bool is_raised = op.priority() >= priority;
     if (before->is_write() || access.is_write()) {
-      if (!is_raised) raise(op, priority, blocked);
+      if (!is_raised && op.kind() == Submission::Kind::kUse) {
+        credit_ -= std::min<std::uint64_t>(credit_, raise_use(op, priority, blocked));
+      } else if (!is_raised) {
+        raise(op, priority, blocked);
+      }
       if (before->is_write()) return;
     } else if (is_raised) {
       return;  // this read has done for the write before both, or will do, what is to do

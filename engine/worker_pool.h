@@ -78,6 +78,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void open(GraphRun& run);  ///< idle workers look for ready operations there until it is closed
   bool may_open() const { return open_runs_.may_add(); }
   void close(GraphRun& run);
+  void lend(GraphRun& run, int priority, std::uint32_t last);  ///< to its operations up to that
   bool lacks_searcher() const;  ///< nobody searches, a worker sleeps: wake_one() must be called
   /// Of the run that the first worker is at, and looks at others after it; or its sequence is 0.
   ReadyPlace run_of_first() const;
@@ -103,8 +104,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool seems_to_have_work() const { return has_queue_.load() || !inbox_.seems_empty(); }
 
   // For the threads of a PoolGroup.
-  /// Runs operations until the thread is another worker, or sleeps: true, or the pool is stopped.
-  bool work(Worker& me);
+  bool work(Worker& me);  ///< until its thread is another worker, or sleeps: true, or is to end
   void stop();  ///< threads come to their end when woken; the queue must be empty and stay so
   void join_group(std::size_t number);
   bool may_stand_in() const { return in_group_.load() && group_.has_others(); }

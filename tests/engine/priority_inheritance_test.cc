@@ -128,6 +128,58 @@ TEST_CASE("a lower priority is not passed on") {
   CHECK(program.order() == Names{"needed", "between", "low"});
 }
 
+/// Pushes `each` four times, which is worth a graph.
+void push_four(Program& program, const std::string& each, VarList reads, VarList mutates) {
+  for (int i = 0; i < 4; ++i) program.push(each, reads, mutates);
+}
+
+TEST_CASE(
+    "of a run of a recording what an urgent operation waits for goes before what lies between") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Program program(options);
+  const Var x = program.variable();
+  const Var y = program.variable();
+  const Recording recording = program.engine().record([&] {
+    push_four(program, "needed", {}, {x});
+    push_four(program, "rest", {}, {y});
+  });
+  recording.run();
+  program.push("between", {}, {}, 5);
+  program.push("urgent", {x}, {}, 10);
+  CHECK(program.order() == Names{"needed", "needed", "needed", "needed", "urgent", "between",
+                                 "rest", "rest", "rest", "rest"});
+}
+
+TEST_CASE("a priority is passed on through runs of recordings that wait themselves") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Program program(options);
+  const Var x = program.variable();
+  const Var y = program.variable();
+  const Recording recording = program.engine().record([&] {
+    push_four(program, "a", {}, {y});
+    push_four(program, "b", {y}, {x});
+  });
+  program.push("needed", {}, {y});
+  recording.run();
+  program.push("between", {}, {}, 5);
+  program.push("urgent", {x}, {}, 10);
+  CHECK(program.order() ==
+        Names{"needed", "a", "a", "a", "a", "b", "b", "b", "b", "urgent", "between"});
+}
+
+TEST_CASE("an urgent run of a recording passes its priority on") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Program program(options);
+  const Var x = program.variable();
+  const Recording recording = program.engine().record([&] {
+    for (int i = 0; i < 4; ++i) program.push("urgent", {}, {x}, 10);
+  });
+  program.push("needed", {}, {x});
+  program.push("between", {}, {}, 5);
+  recording.run();
+  CHECK(program.order() == Names{"needed", "urgent", "urgent", "urgent", "urgent", "between"});
+}
+
 TEST_CASE("deleting a variable makes none of its operations more urgent") {
   HEDDLE_FOR_EACH(options, one_worker_engines);
   Program program(options);

@@ -55,6 +55,29 @@ TEST_CASE("a run takes sequence numbers in a row and returns the first") {
   CHECK(log.entries() == expected);
 }
 
+TEST_CASE("the operations of a run count in the version one by one, as each ends") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  Engine engine(options);
+  Log<std::uint64_t> of_x;
+  Log<std::uint64_t> of_y;
+  const Var x = engine.new_variable();
+  const Var y = engine.new_variable();
+  const Recording recording = engine.record([&] {
+    for (int i = 0; i < 100; ++i) {
+      engine.push([&] { of_x.add(engine.version(x)); }, {}, {x});
+      engine.push([&] { of_y.add(engine.version(y)); }, {}, {y, y});
+    }
+  });
+  recording.run();
+  recording.run();
+  engine.wait_for_all();
+  std::vector<std::uint64_t> expected(200);
+  std::iota(expected.begin(), expected.end(), 0);
+  CHECK(of_x.entries() == expected);
+  CHECK(of_y.entries() == expected);
+  CHECK(engine.version(x) == 200);
+}
+
 TEST_CASE("an empty recording pushes nothing") {
   HEDDLE_FOR_EACH(options, every_engine);
   Engine engine(options);

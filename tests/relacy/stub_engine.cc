@@ -29,6 +29,9 @@ const OperationScope* OperationScope::of(const EngineCore& /*engine*/) noexcept 
 
 void Ledger::Turn::wait_for_block() {}  // no test opens one
 void GraphRun::count_rows() { std::abort(); }
+void GraphRun::lend(int, std::uint32_t) { std::abort(); }
+std::uint64_t GraphRun::ended() const { std::abort(); }
+std::uint64_t GraphRun::ended_writes(std::uint32_t) { std::abort(); }
 
 bool Disposal::ask() noexcept { std::abort(); }  // no test drops anything
 void Disposal::stop() {}

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+#include "engine/graph_run.h"
+#include "engine/operation.h"
+
+// What goes through the items and uses of a GraphRun.
+
+namespace heddle::detail {
+
+template <class Moved>
+void GraphRun::raise_items(int priority, std::uint32_t last, Moved&& moved) {
+  const std::lock_guard lock(lock_);
+  if (!priority_.lend(priority, last)) return;
+  for (GraphItem& item : items_) {
+    if (!item.is_used || item.is_running || item.op == GraphItem::kNone) continue;
+    const int before = item.priority();
+    item.set_priority(priority_.of(item.op));
+    if (item.priority() != before) moved(item, before);
+  }
+}
+
+template <class Visit>
+void GraphRun::visit_uses(std::uint32_t last, Visit&& visit) {
+  for (std::uint32_t i = 0; i < uses_.size(); ++i) {
+    Operation* const op = uses_[i];  // something else, since it has ended
+    if (op == nullptr || op->phase.load(std::memory_order_relaxed) == Operation::Phase::kUnused ||
+        op->kind() != Submission::Kind::kUse || op->use.run != this) {
+      continue;
+    }
+    if (graph_.starts[i].front() <= last) visit(*op);
+  }
+}
+
+template <class Visit>
+void GraphRun::visit_running(Visit&& visit) {
+  const std::lock_guard lock(lock_);
+  for (const GraphItem& item : items_) {
+    if (item.is_running && item.op != GraphItem::kNone) visit(item.at());
+  }
+}
+
+}  // namespace heddle::detail
