@@ -107,7 +107,14 @@ std::uint64_t NaiveEngine::submit_block(ProgramRun& run) {
   std::vector<PlainOperation> operations = adopt_block(run);
   const std::uint64_t first = operations.front().sequence;
   // All are pushed before the first runs: what that pushes has its place behind them.
-  for (PlainOperation& operation : operations) deferred_.push_back(std::move(operation));
+  const std::size_t before = deferred_.size();
+  try {
+    for (PlainOperation& operation : operations) deferred_.push_back(std::move(operation));
+  } catch (...) {
+    while (deferred_.size() != before) deferred_.pop_back();
+    disown_from(first);
+    throw;
+  }
   if (turn.owns_lock()) {
     run_deferred();
     dropped = take_dropped();
@@ -216,8 +223,9 @@ std::string NaiveEngine::describe_writer(VarState* var) const {
 ShutdownReport NaiveEngine::shutdown(ShutdownMode mode, std::chrono::milliseconds deadline) {
   stopped_.store(true);
   if (mode == ShutdownMode::kCancel) cancelling_.store(true);
+  const base::Clock::time_point end = deadline_in(deadline);
   std::unique_lock turn(turn_, std::try_to_lock);
-  for (auto left = deadline; !turn.owns_lock() && left > kLookAgain; left -= kLookAgain) {
+  while (!turn.owns_lock() && base::Clock::now() < end) {
     base::sleep_for(kLookAgain);
     static_cast<void>(turn.try_lock());
   }

@@ -71,6 +71,8 @@ class PlainEngine : public EngineCore {
   /// adopt() for all operations of a run, or for none.
   std::vector<PlainOperation> adopt_block(ProgramRun& run);
   std::uint64_t last_sequence() const { return last_sequence_; }
+  /// What was adopted from number `first` on is not kept.
+  void disown_from(std::uint64_t first) { last_sequence_ = first - 1; }
 
   /// Why `operation`, whose turn it is, must not run: poison that it meets, or cancellation. Null:
   /// it runs.

@@ -5,6 +5,7 @@
 
 #include "engine/base/cpus.h"
 #include "engine/device/backend.h"
+#include "engine/stop.h"
 #include "engine/threaded_engine.h"
 
 namespace heddle::detail {
@@ -12,11 +13,17 @@ namespace heddle::detail {
 LaneQueue& Router::make(Device device, Lane lane) {
   if (device.is_gpu()) return make_stream(device, static_cast<std::size_t>(lane));
   const std::lock_guard lock(mutex_);
+  check_goes_on();
   return cpu_pool(lane);
+}
+
+void Router::check_goes_on() const {
+  if (is_stopped_) throw_stopped("Engine::push");
 }
 
 LaneQueue& Router::make_stream(Device gpu, std::size_t place) {
   const std::lock_guard lock(mutex_);
+  check_goes_on();
   base::Atomic<Row*>& slot = gpus_[static_cast<std::size_t>(gpu.id())];
   if (slot.load() == nullptr) {
     rows_.push_back(std::make_unique<Row>());
@@ -73,11 +80,15 @@ WorkerPool& Router::cpu_pool(Lane lane) {
 
 void Router::hurry() {
   const std::lock_guard lock(mutex_);
+  if (is_stopped_) return;
   for (const auto& lane : streams_) lane->hurry();
 }
 
 void Router::stop() {
-  const std::lock_guard lock(mutex_);
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopped_ = true;
+  }
   for (const auto& pool : pools_) pool->stop();
   group_.stop();
   // A stream's thread may still be leaving another lane, to which it has just given an operation.

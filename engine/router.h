@@ -25,7 +25,7 @@ class ThreadedEngine;
 class Router {
  public:
   explicit Router(ThreadedEngine& engine) : engine_(engine) {}
-  /// Throws if a thread or a stream cannot be made.
+  /// Throws if a thread or a stream cannot be made; EngineStopped after stop().
   LaneQueue& find(Device device, Lane lane) {
     const Row* const row = device.is_gpu() ? row_of(device) : &cpu_;
     LaneQueue* const queue =
@@ -46,7 +46,8 @@ class Router {
   void hurry();
   /// Number of queues made.
   int size() const { return size_.load(std::memory_order_relaxed); }
-  /// Ends all threads. Every queue must be empty and stay so.
+  /// Ends all threads, which may use the engine in their end. Every queue must be empty and stay
+  /// so.
   void stop();
 
  private:
@@ -62,13 +63,16 @@ class Router {
   LaneQueue& make(Device device, Lane lane);
   LaneQueue& make_stream(Device gpu, std::size_t place);
   WorkerPool& cpu_pool(Lane lane);
+  /// With the lock. Throws EngineStopped.
+  void check_goes_on() const;
 
   ThreadedEngine& engine_;
   base::Atomic<int> size_{0};
   Row cpu_{};
   std::array<base::Atomic<Row*>, kMaxGpus> gpus_{};
 
-  base::Mutex mutex_;  ///< guards what follows, and the making of queues
+  base::Mutex mutex_;  ///< guards what follows, but for who stops it all, and the making of queues
+  bool is_stopped_ = false;
   std::vector<std::unique_ptr<Row>> rows_;
   PoolGroup group_;
   std::vector<std::unique_ptr<WorkerPool>> pools_;

@@ -1,5 +1,6 @@
 #include "engine/stop.h"
 
+#include <algorithm>
 #include <string>
 
 #include "heddle/error.h"
@@ -22,7 +23,8 @@ void throw_cancelled() {
 base::Clock::time_point deadline_in(std::chrono::milliseconds limit) {
   using Clock = base::Clock;
   constexpr std::chrono::hours kForEver{24 * 365};
-  return limit > kForEver ? Clock::time_point::max() : Clock::now() + limit;
+  if (limit > kForEver) return Clock::time_point::max();
+  return Clock::now() + std::max(limit, std::chrono::milliseconds(0));
 }
 
 }  // namespace heddle::detail

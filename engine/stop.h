@@ -16,7 +16,8 @@ namespace heddle::detail {
 /// For a wait for everything, after operations were cancelled. Throws EngineStopped.
 [[noreturn]] void throw_cancelled();
 
-/// When `limit` from now is over; time_point::max(), which means never, if that is years away.
+/// When `limit` from now is over, now if it is less than 0; time_point::max(), which means never,
+/// if that is years away.
 base::Clock::time_point deadline_in(std::chrono::milliseconds limit);
 
 }  // namespace heddle::detail

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "engine/base/scoped_value.h"
 #include "engine/kept_nodes.h"
 #include "engine/stop.h"
 
@@ -10,6 +11,16 @@ namespace heddle::detail {
 namespace {
 
 using Clock = base::Clock;
+
+/// The calling thread runs a callable in its dispatch(), which goes on with this list.
+struct Inline {
+  const ThreadedEngine* engine = nullptr;
+  ReadyList* ready = nullptr;
+};
+constinit thread_local Inline t_inline;
+
+/// The thread has given up the drain at the end of the process: it must not wait for what is left.
+constinit thread_local bool t_ends_process = false;
 
 }  // namespace
 
@@ -37,9 +48,16 @@ void ThreadedEngine::dispatch(ReadyList& ready) {
     if (op->kind() == Submission::Kind::kUse) {
       grant_with_next(*op, ready);
     } else if (op->is(Operation::kNoQueue)) {
+      if (t_inline.engine == this) {  // deletions whose callables delete may be many
+        t_inline.ready->push(*op);
+        continue;
+      }
       if (tracing()) op->extras->ready_at = now_ns();
       KeptNodes::give_back();
-      execute(*op);
+      {
+        const base::ScopedValue<Inline> scope(t_inline, {this, &ready});
+        execute(*op);
+      }
       finish(*op, ready);
     } else if (op->queue->runs_callables() && !op->is(Operation::kFreesEarly)) {
       last.insert(*op);
@@ -111,8 +129,11 @@ Waiter::State ThreadedEngine::block(Waiter& waiter, VarState* var) {
   });
 }
 
+bool ThreadedEngine::must_not_wait() const noexcept { return t_ends_process && has_halted(); }
+
 void ThreadedEngine::wait(Waiter& waiter, VarState* var, std::string_view call) {
   if (var == nullptr) router_.hurry();
+  if (must_not_wait()) ledger_.stop_waiters();
   const Waiter::State state = block(waiter, var);
   ledger_.end_wait(var != nullptr);
   if (state == Waiter::State::kStopped) throw_abandoned(call);
@@ -214,6 +235,10 @@ bool ThreadedEngine::close() {
   do {
     ledger_.limit().wait_until_empty(Clock::time_point::max(), [this] { return pending(); });
   } while (errors_.forget());  // while what an error pushes in the end still has somewhere to go
+  // Its threads may still destroy thread_local objects of the user's.
+  ledger_.limit().stop();
+  ledger_.stop_waiters();
+  modes_.fetch_or(kClosed);
   ledger_.disposal().stop();
   watchdog_.stop();
   router_.stop();
@@ -224,6 +249,7 @@ void ThreadedEngine::finish_at_exit(std::chrono::milliseconds limit) {
   const auto deadline = Clock::now() + limit;
   if (!ledger_.limit().wait_until_empty(deadline, [this] { return pending(); })) {
     modes_.fetch_or(kHalted);
+    t_ends_process = true;
     ledger_.disposal().halt();
   }
 }

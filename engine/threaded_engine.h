@@ -124,6 +124,7 @@ class ThreadedEngine final : public EngineCore {
     kHalted = 1U << 2U,        ///< no further operation is started
     kChecking = 1U << 3U,      ///< what operations touch
     kHasCancelled = 1U << 4U,  ///< because of kCancelling
+    kClosed = 1U << 5U,        ///< there are no workers any more
   };
 
   /// The callable of `op` is just called.
@@ -138,6 +139,8 @@ class ThreadedEngine final : public EngineCore {
   /// Intake::try_leave(), for the workers of `pool`.
   Intake::Left try_leave(const PlainPush& push, std::string_view call, WorkerPool& pool,
                          std::unique_ptr<ManyVariables>* many = nullptr);
+  /// The calling thread ends the process, and nothing more will end.
+  bool must_not_wait() const noexcept;
   /// Throws EngineStopped, naming `call`, after shutdown().
   void wait_for_room(std::string_view call);
   /// The thread has begun to wait; null: for everything. Without memory that leaves no trace.

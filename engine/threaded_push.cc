@@ -55,7 +55,8 @@ Route ThreadedEngine::route(const Submission& submission) {
   if (is_async) flags |= Operation::kAsync;
   Route route;
   const bool has_callable = submission.task != nullptr || is_async;
-  const bool is_brief_end = submission.kind == Submission::Kind::kDelete && options.brief;
+  const bool is_brief_end =
+      submission.kind == Submission::Kind::kDelete && (options.brief || is_on(kClosed));
   if (has_callable && !is_brief_end) {
     route.queue = &router_.find(options.device, options.lane);
     flags |= route.queue->flags();
@@ -210,6 +211,7 @@ void ThreadedEngine::dispatch_to_workers(ReadyList& ready) noexcept {
 
 void ThreadedEngine::wait_for_room(std::string_view call) {
   router_.hurry();
+  if (must_not_wait()) throw_stopped(call);
   const bool admitted = ledger_.limit().wait_for_room([this] {
     Ready ready(*this);
     return ledger_.try_admit(ready.list, /*forced=*/false);

@@ -1,8 +1,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -87,6 +90,35 @@ TEST_CASE("threads may make and use engines of their own at the same time") {
     }
   }
   CHECK(ran == 400);
+}
+
+/// Calls something when its thread ends.
+struct AtThreadEnd {
+  std::function<void()> call;
+  ~AtThreadEnd() {
+    if (call) call();
+  }
+};
+thread_local AtThreadEnd t_at_end;
+
+TEST_CASE("an engine that ends refuses what a thread_local object of its threads pushes then") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  std::optional<Engine> engine(std::in_place, options);
+  const Var x = engine->new_variable();
+  std::atomic<bool> is_refused{false};
+  std::atomic<bool> last_ran{false};
+  const auto at_end = [&, used = &*engine] {
+    used->delete_variable(x, [&last_ran] { last_ran = true; });
+    try {
+      used->push([] {}, {}, {});
+    } catch (const EngineStopped&) {
+      is_refused = true;
+    }
+  };
+  engine->push([&at_end] { t_at_end.call = at_end; }, {}, {}, {.lane = Lane::kBlocking});
+  engine.reset();
+  CHECK(is_refused);
+  CHECK(last_ran);
 }
 
 TEST_CASE("the default engine is one for the process") {

@@ -30,7 +30,8 @@ constexpr int kNotDrained = 99;
 // Constructed before the engine, destroyed after its exit handler.
 std::atomic<int> g_ran{0};
 bool g_must_drain = false;
-Var g_var;                                                    // a handle that outlives main
+Var g_var;  // handles that outlive main
+Var g_done;
 std::optional<Completion> g_completion;                       // an operation that never ends
 heddle::support::Gate& g_never = *new heddle::support::Gate;  // waited for until the very end
 
@@ -82,6 +83,37 @@ int leave_with_a_stuck_operation() {
   engine.push([] { g_never.wait(); }, {}, {g_var});
   engine.push([] { std::_Exit(kNotDrained); }, {}, {g_var});
   return 7;
+}
+
+/// What a static destructor might do, when the engine has given up the stuck operation.
+void use_the_engine_later() {
+  const auto is_refused = [](auto&& use) {
+    try {
+      use();
+    } catch (const heddle::EngineStopped&) {
+      return true;
+    }
+    return false;
+  };
+  Engine& engine = Engine::get();
+  const bool waits = !is_refused([&engine] { engine.wait_for_var(g_var); });
+  const bool blocks = !is_refused([&engine] {
+    for (int i = 0; i < kOperations; ++i) engine.push([] {}, {}, {g_var});
+  });
+  engine.wait_for_var(g_done);
+  if (waits || blocks) std::_Exit(kNotDrained);
+}
+
+int leave_with_a_stuck_operation_and_use_the_engine_later() {
+  heddle::RuntimeOptions options;
+  options.engine.max_pending = kOperations / 2;
+  heddle::configure(options);
+  std::atexit(use_the_engine_later);
+  g_done = Engine::get().new_variable();
+  Engine::get().push([] {}, {}, {g_done});
+  Engine::get().wait_for_var(g_done);
+  leave_with_a_stuck_operation();
+  return 14;
 }
 
 int leave_with_a_kept_completion() {
@@ -154,6 +186,7 @@ int main(int argc, char** argv) {
       {"exit", call_exit},
       {"errors", leave_with_errors},
       {"stuck", leave_with_a_stuck_operation},
+      {"stuck_later", leave_with_a_stuck_operation_and_use_the_engine_later},
       {"completion", leave_with_a_kept_completion},
       {"pusher", leave_while_another_thread_pushes},
       {"endless", leave_with_operations_that_push},

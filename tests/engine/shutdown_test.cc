@@ -254,6 +254,16 @@ TEST_CASE("a shutdown returns at its deadline and counts what it abandons") {
   CHECK(report.abandoned >= 1);
 }
 
+TEST_CASE("a deadline that is over before the shutdown does not wait") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  const milliseconds deadline = GENERATE(milliseconds(0), milliseconds(-1), milliseconds::min());
+  Engine engine(options);
+  HeldOperation held(engine, {}, {});
+  held.wait_until_started();
+  CHECK(engine.shutdown(ShutdownMode::kDrain, deadline).abandoned == 1);
+  held.release();
+}
+
 TEST_CASE("waiters for abandoned operations are not told that they succeeded") {
   HEDDLE_FOR_EACH(options, parallel_engines);
   Engine engine(options);

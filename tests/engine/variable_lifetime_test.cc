@@ -79,6 +79,26 @@ TEST_CASE("a brief last needs no worker") {
   CHECK(ran);
 }
 
+TEST_CASE("a brief last may delete the next variable, and so on, as often as there is memory") {
+  HEDDLE_FOR_EACH(options, every_engine);
+  struct DeletesNext {
+    Engine& engine;
+    std::vector<Var>& left;
+    void operator()() const {
+      if (left.empty()) return;
+      const Var next = std::move(left.back());
+      left.pop_back();
+      engine.delete_variable(next, DeletesNext(*this), {.brief = true});
+    }
+  };
+  Engine engine(options);
+  std::vector<Var> vars(50'000);
+  for (Var& var : vars) var = engine.new_variable();
+  engine.push(DeletesNext{engine, vars}, {}, {});
+  engine.wait_for_all();
+  CHECK(vars.empty());
+}
+
 TEST_CASE("delete_variable does not wait for the operations") {
   HEDDLE_FOR_EACH(options, parallel_engines);
   Engine engine(options);
