@@ -72,13 +72,11 @@ inline Submission submission_of(Task& task, VarList reads, VarList mutates,
 /// Throws std::invalid_argument unless all variables are live ones of `engine_id`. The caller holds
 /// a lock that guards them.
 inline void check_variables(const Submission& submission, std::uint64_t engine_id) {
-  const auto check = [&](VarList list, std::string_view name) {
-    if (submission.kind != Submission::Kind::kRun) name = {};
-    check_usable(list, engine_id, submission.call(),
-                 {.list = name, .operation = submission.options->name});
-  };
-  check(submission.mutates, "mutates");
-  check(submission.reads, "reads");
+  if (submission.kind != Submission::Kind::kRun) {
+    return check_usable(submission.mutates[0], engine_id, submission.call());
+  }
+  check_usable(submission.mutates, submission.reads, engine_id, submission.call(),
+               submission.options->name);
 }
 
 /// Where a submission goes; engines without threads leave it as it is.

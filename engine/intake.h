@@ -98,11 +98,10 @@ class Intake {
   const PendingLimit& limit() const { return limit_; }
 
  private:
-  // These throw std::invalid_argument.
+  /// Throws std::invalid_argument.
   void check(const PlainPush& push, std::string_view call) const;
-  /// Writes them, which are called `name`, down from `next` on, and returns the end.
-  VarState** list(VarList variables, VarState** next, std::string_view call,
-                  std::string_view name) const;
+  /// Writes them down from `next` on, and returns the end, or null if one is not usable.
+  VarState** list(VarList variables, VarState** next) const;
 
   const std::uint64_t engine_;
   Arrivals arrivals_;
@@ -122,20 +121,16 @@ inline bool Intake::keeps_order(int priority, bool has_place) {
   return !has_priorities_;
 }
 
-/// Inline, so that the push of who calls need not lie in memory.
-[[gnu::always_inline]] inline void Intake::check(const PlainPush& push,
-                                                 std::string_view call) const {
-  check_usable(push.mutates, engine_, call, {.list = "mutates"});
-  check_usable(push.reads, engine_, call, {.list = "reads"});
+inline void Intake::check(const PlainPush& push, std::string_view call) const {
+  check_usable(push.mutates, push.reads, engine_, call);
 }
 
-[[gnu::always_inline]] inline VarState** Intake::list(VarList variables, VarState** next,
-                                                      std::string_view call,
-                                                      std::string_view name) const {
+/// Inline, so that the push of who calls need not lie in memory.
+[[gnu::always_inline]] inline VarState** Intake::list(VarList variables, VarState** next) const {
   for (std::size_t i = 0; i < variables.size(); ++i) {
     VarState* const variable = variables[i];
     if (!is_usable(variable, engine_)) [[unlikely]] {
-      refuse_variable(variable, engine_, call, {.list = name, .index = i});
+      return nullptr;
     }
     *next++ = variable;
   }
@@ -158,8 +153,11 @@ inline bool Intake::keeps_order(int priority, bool has_place) {
   }
   Arrival& arrival = arrivals_.next();
   if (many == nullptr) {
-    VarState** const reads = list(push.mutates, arrival.variables.data(), call, "mutates");
-    list(push.reads, reads, call, "reads");
+    VarState** end = list(push.mutates, arrival.variables.data());
+    if (end != nullptr) end = list(push.reads, end);
+    if (end == nullptr) [[unlikely]] {
+      refuse_variables(push.mutates, push.reads, engine_, call);
+    }
     arrival.queue = push.queue;
     arrival.mutate_count = static_cast<std::uint8_t>(push.mutates.size());
     arrival.read_count = static_cast<std::uint8_t>(push.reads.size());

@@ -1,5 +1,6 @@
 #include "engine/var_state.h"
 
+#include <exception>
 #include <stdexcept>
 
 #include "heddle/var.h"
@@ -51,13 +52,9 @@ std::string writer_text(const VarState& var, std::string_view name, std::uint64_
 }
 
 void refuse_variable(const VarState* var, std::uint64_t engine_id, std::string_view call,
-                     const VarPlace& place) {
+                     std::string_view place) {
   std::string message = "[" + std::string(call) + "] ";
-  if (!place.list.empty()) {
-    message += std::string(place.list) + "[" + std::to_string(place.index) + "]";
-    if (!place.operation.empty()) message += " of '" + std::string(place.operation) + "'";
-    message += ": ";
-  }
+  if (!place.empty()) message += std::string(place) + ": ";
   if (var == nullptr) {
     message += "empty variable: expected one made by Engine::new_variable";
   } else if (var->engine_id != engine_id) {
@@ -66,6 +63,21 @@ void refuse_variable(const VarState* var, std::uint64_t engine_id, std::string_v
     message += "variable '" + var->name + "' was deleted";
   }
   throw std::invalid_argument(message);
+}
+
+void refuse_variables(VarList mutates, VarList reads, std::uint64_t engine_id,
+                      std::string_view call, std::string_view operation) {
+  const auto refuse_of = [&](VarList list, const char* name) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (is_usable(list[i], engine_id)) continue;
+      std::string place = std::string(name) + "[" + std::to_string(i) + "]";
+      if (!operation.empty()) place += " of '" + std::string(operation) + "'";
+      refuse_variable(list[i], engine_id, call, place);
+    }
+  };
+  refuse_of(mutates, "mutates");
+  refuse_of(reads, "reads");
+  std::terminate();  // one of them is not usable
 }
 
 }  // namespace detail

@@ -81,15 +81,9 @@ std::uint64_t give_trace_id(VarState& var);
 std::string writer_text(const VarState& var);
 std::string writer_text(const VarState& var, std::string_view name, std::uint64_t sequence);
 
-/// Where a variable stands in the arguments of a call, for messages.
-struct VarPlace {
-  std::string_view list = {};  ///< empty: it is the only one
-  std::size_t index = 0;
-  std::string_view operation = {};  ///< its name, if it has one
-};
-
-[[noreturn]] void refuse_variable(const VarState* var, std::uint64_t engine_id,
-                                  std::string_view call, const VarPlace& place = {});
+/// `place`: where it stands in the arguments of the call, if it is not the only one.
+[[noreturn, gnu::cold]] void refuse_variable(const VarState* var, std::uint64_t engine_id,
+                                             std::string_view call, std::string_view place = {});
 
 /// True if `var` is a live variable of `engine_id`. Reads `deleted`: the caller holds a lock that
 /// guards it.
@@ -104,14 +98,24 @@ inline void check_usable(const VarState* var, std::uint64_t engine_id, std::stri
   }
 }
 
-/// The same for each of `list`, which `place` names.
-inline void check_usable(VarList list, std::uint64_t engine_id, std::string_view call,
-                         VarPlace place) {
-  for (place.index = 0; place.index < list.size(); ++place.index) {
-    const VarState* const var = list[place.index];
-    if (!is_usable(var, engine_id)) [[unlikely]] {
-      refuse_variable(var, engine_id, call, place);
-    }
+inline bool are_usable(VarList list, std::uint64_t engine_id) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!is_usable(list[i], engine_id)) return false;
+  }
+  return true;
+}
+
+/// Some of what a push names is not: the message says where in which list that stands, and the name
+/// of the `operation`, if it has one.
+[[noreturn, gnu::cold]] void refuse_variables(VarList mutates, VarList reads,
+                                              std::uint64_t engine_id, std::string_view call,
+                                              std::string_view operation = {});
+
+/// Throws std::invalid_argument, as above, unless all are usable.
+inline void check_usable(VarList mutates, VarList reads, std::uint64_t engine_id,
+                         std::string_view call, std::string_view operation = {}) {
+  if (!are_usable(mutates, engine_id) || !are_usable(reads, engine_id)) [[unlikely]] {
+    refuse_variables(mutates, reads, engine_id, call, operation);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "engine/base/thread.h"
 
 #include <csignal>
+#include <system_error>
 #include <utility>
 
 #include <pthread.h>
@@ -31,11 +32,13 @@ class SignalsBlocked {
 
 }  // namespace
 
-Thread start_thread(const std::string& name, std::function<void()> body) {
+Thread start_thread(const std::string& name, std::function<void()> body) try {
   const SignalsBlocked blocked;
   Thread thread(std::move(body));
   pthread_setname_np(thread.native_handle(), name.substr(0, 15).c_str());
   return thread;
+} catch (const std::system_error& error) {
+  throw std::system_error(error.code(), "heddle cannot start its thread \"" + name + "\"");
 }
 
 }  // namespace heddle::base

@@ -94,7 +94,7 @@ class Engine {
   /// while max_pending operations are pending, except inside an operation. A variable may be
   /// named several times; mutating wins over reading, also where PushOptions::overwrites says that
   /// what it held is not looked at. `fn` is destroyed before the operation ends, and what its
-  /// destructor throws counts as thrown by it.
+  /// destructor throws counts as thrown by it; where the push itself throws it must not.
   template <class Fn>
   std::uint64_t push(Fn&& fn, VarList reads, VarList mutates, const PushOptions& options = {}) {
     return push_task(detail::make_task(std::forward<Fn>(fn)), reads, mutates, options);

@@ -18,9 +18,16 @@ enum class EngineKind : std::uint8_t {
   /// One worker pool or stream per (device, lane). An operation may run on any thread of the CPU's
   /// pools, which stand in for each other.
   kThreaded,
-  kPooled,   ///< one worker pool for all CPU work but kBlocking; streams as before
-  kNaive,    ///< runs each operation inside push: the oracle
-  kExplore,  ///< waits run the operations, in one legal order per seed: hunts order bugs
+  kPooled,  ///< one worker pool for all CPU work but kBlocking; streams as before
+  /// Runs each operation inside push, and waits there for its Completion, while no other thread
+  /// gets
+  /// further with the engine: so who completes it, and operations of several such engines that push
+  /// to each other, must not use it before that. The oracle.
+  kNaive,
+  /// Waits run the operations, in one legal order per seed: hunts order bugs. A shutdown looks at
+  /// its
+  /// deadline between two operations.
+  kExplore,
 };
 
 /// A field equal to its default counts as unset: for the default engine the environment variable
