@@ -50,7 +50,10 @@ GraphRun::~GraphRun() {
 }
 
 void GraphRun::let_go() {
-  holds_program_ = false;
+  {
+    const std::lock_guard lock(lock_);
+    holds_program_ = false;
+  }
   program_.release(1);
 }
 
@@ -241,13 +244,14 @@ std::uint64_t GraphRun::ended() const {
 }
 
 std::uint64_t GraphRun::ended_writes(std::uint32_t use) {
+  const std::lock_guard lock(lock_);
+  if (!holds_program_) return uses_[use]->use.versions;  // all have ended
   const std::uint32_t variable = graph_.numbers[graph_.uses[use].variable];
   const auto mutates = [&](std::uint32_t i) {
     const auto first = graph_.numbers.begin() + static_cast<std::ptrdiff_t>(op(i).first_variable);
     const auto end = first + static_cast<std::ptrdiff_t>(op(i).mutates);
     return std::find(first, end, variable) != end;
   };
-  const std::lock_guard lock(lock_);
   reach_all();
   std::uint64_t writes = 0;
   for (std::uint32_t i = 0; i < size_; ++i) {

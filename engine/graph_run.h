@@ -125,12 +125,11 @@ class GraphRun {
   /// The worker that posts the end of a use may leave it to others to take note of it.
   bool keeps_order() const { return keeps_order_.load(); }
 
-  /// By the pool, with its lock, for lend(). Calls `moved`, with the priority before, for each item
-  /// that may stand in a queue and gets a higher one.
+  /// For WorkerPool::lend(): `moved` gets each item that is raised and may be queued; what it had.
   template <class Moved>
   void raise_items(int priority, std::uint32_t last, Moved&& moved);
   /// The item goes before what it would go behind as it was pushed.
-  bool is_lent(const GraphItem& item) const { return item.priority() != op(0).priority; }
+  bool is_lent(const GraphItem& item) const { return item.priority() != priority_.pushed(); }
 
   // For who looks on.
   /// Operations that have ended this way; may be a little out of date while some have not.
@@ -146,9 +145,10 @@ class GraphRun {
   // For the ledger, under its lock.
   /// Operations up to `last` are as urgent as that from now on.
   void lend(int priority, std::uint32_t last);
-  /// Calls `visit` for each use that has not ended and that an operation up to `last` waits for.
+  /// Calls `visit` for each use that has not ended and whose operations may have to run before use
+  /// `number` has ended. Returns the last operation of all of them; kNone if all have ended.
   template <class Visit>
-  void visit_uses(std::uint32_t last, Visit&& visit);
+  std::uint32_t visit_needed(std::uint32_t number, Visit&& visit);
   /// Counts what workers have run of their rows, too.
   void count_rows();
   /// grant() will be called for another use.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <mutex>
 
@@ -23,15 +24,20 @@ void GraphRun::raise_items(int priority, std::uint32_t last, Moved&& moved) {
 }
 
 template <class Visit>
-void GraphRun::visit_uses(std::uint32_t last, Visit&& visit) {
-  for (std::uint32_t i = 0; i < uses_.size(); ++i) {
+std::uint32_t GraphRun::visit_needed(std::uint32_t number, Visit&& visit) {
+  const std::lock_guard lock(lock_);
+  if (!holds_program_) return ReadyOps::kNone;
+  std::uint32_t last = graph_.uses[number].last;
+  for (std::uint32_t i = 0; i < uses_.size() && graph_.starts[i].front() <= last; ++i) {
+    last = std::max(last, graph_.uses[i].last);
     Operation* const op = uses_[i];  // something else, since it has ended
     if (op == nullptr || op->phase.load(std::memory_order_relaxed) == Operation::Phase::kUnused ||
         op->kind() != Submission::Kind::kUse || op->use.run != this) {
       continue;
     }
-    if (graph_.starts[i].front() <= last) visit(*op);
+    visit(*op);
   }
+  return last;
 }
 
 template <class Visit>

@@ -42,6 +42,7 @@ class NumberLists {
 /// Invariants:
 ///  - Every operation names a variable, and so belongs to a use.
 ///  - A use that writes ends with its last write, as all others of it stand before that.
+///  - Uses have their numbers in the order of the operations that begin them.
 struct RecordedGraph {
   struct Use {
     std::size_t variable = 0;  ///< index of one of the program's that is it

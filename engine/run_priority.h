@@ -13,6 +13,7 @@ class RunPriority {
  public:
   explicit RunPriority(int pushed) : pushed_(pushed), lent_(pushed) {}
 
+  int pushed() const { return pushed_; }  ///< by any thread
   int of(std::uint32_t op) const { return op < end_ ? lent_ : pushed_; }
   /// For operations up to `last`. Where several priorities are lent the highest counts for all of
   /// them. False if that changes nothing.
@@ -24,7 +25,7 @@ class RunPriority {
   }
 
  private:
-  int pushed_;
+  const int pushed_;
   int lent_;
   std::uint32_t end_ = 0;  ///< of those to which lent_ is lent
 };

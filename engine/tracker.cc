@@ -181,16 +181,19 @@ void raise(Operation& op, int priority, ReadyList& blocked) {
   }
 }
 
-/// The same for a use, and for all that the operations of its run up to its last one wait for.
-/// Returns how many uses it has looked at.
+/// The same for a use, and for those of its run that have to end before, whatever they wait for.
+/// Returns how many it has raised.
 std::size_t raise_use(Operation& op, int priority, ReadyList& blocked) {
   GraphRun& run = *op.use.run;
-  const std::uint32_t last = run.graph().uses[op.use.number].last;
-  run.visit_uses(last, [&](Operation& use) {
-    if (use.priority() < priority) raise(use, priority, blocked);
+  std::size_t count = 0;
+  const std::uint32_t last = run.visit_needed(op.use.number, [&](Operation& use) {
+    ++count;
+    if (use.priority() >= priority) return;
+    raise(use, priority, blocked);
+    mark_awaited(use, Awaited::kUrgently);
   });
-  run.lend(priority, last);
-  return run.graph().uses.size();
+  if (last != ReadyOps::kNone) run.lend(priority, last);
+  return count;
 }
 
 /// Keeps of each stream the latest token only.
@@ -210,8 +213,8 @@ void merge_token(std::vector<device::Token>& tokens, const Access& access) {
 template <bool kPlain, class Variables>
 Tracker::Held Tracker::place(Operation& op, const Variables& reads, const Variables& mutates) {
   Placing<kPlain> placing(op);
-  const Held held = placing.place(reads, mutates);
-  if (placing.outranks()) lend_priority(op);
+  Held held = placing.place(reads, mutates);
+  if (placing.outranks() && lend_priority(op)) held = Held::kByOthers;
   if (held == Held::kNot && has_failed()) op.meet(inherited(op));
   return held;
 }
@@ -249,38 +252,46 @@ void Tracker::pass(const Arrival& arrival, Touched& touched) {
   for (VarState* const var : arrival.reads()) touched.add(*var);
 }
 
-void Tracker::lend_priority(Operation& op) {
+bool Tracker::lend_priority(Operation& op) {
   // What a deletion waits for is no more urgent than before.
-  if (op.kind() == Submission::Kind::kDelete) return;
+  if (op.kind() == Submission::Kind::kDelete) return false;
   const std::uint64_t pushes = std::max(op.sequence, credited_) - credited_;  // uses may be older
-  credit_ = std::min(kMaxCredit, credit_ + kCreditPerPush * pushes);
+  credit_ = std::min<std::int64_t>(kMaxCredit, credit_ + static_cast<std::int64_t>(std::min(
+                                                             kMaxCredit, kCreditPerPush * pushes)));
   credited_ += pushes;
   const int priority = op.priority();
+  bool has_marked = false;
   ReadyList blocked;
   blocked.push(op);
   while (Operation* const waiting = blocked.pop()) {
-    waiting->for_each_access(
-        [&](const Access& access) { raise_before(access, priority, blocked); });
+    waiting->for_each_access([&](const Access& access) {
+      has_marked = raise_before(access, priority, blocked) || has_marked;
+    });
   }
+  return has_marked;
 }
 
-/// Raises what `access` waits for; what of that waits itself is put into `blocked`.
-void Tracker::raise_before(const Access& access, int priority, ReadyList& blocked) {
-  for (Access* before = access.older; before != nullptr && credit_ != 0; before = before->older) {
+/// Raises what `access` waits for; what of that waits itself is put into `blocked`. True if
+/// operations have become awaited.
+bool Tracker::raise_before(const Access& access, int priority, ReadyList& blocked) {
+  bool has_marked = false;
+  for (Access* before = access.older; before != nullptr && credit_ > 0; before = before->older) {
     --credit_;
     Operation& op = before->operation();
     const bool is_raised = op.priority() >= priority;
     if (before->is_write() || access.is_write()) {
       if (!is_raised && op.kind() == Submission::Kind::kUse) {
-        credit_ -= std::min<std::uint64_t>(credit_, raise_use(op, priority, blocked));
+        credit_ -= static_cast<std::int64_t>(raise_use(op, priority, blocked));
+        has_marked = true;
       } else if (!is_raised) {
         raise(op, priority, blocked);
       }
-      if (before->is_write()) return;
+      if (before->is_write()) break;
     } else if (is_raised) {
-      return;  // this read has done for the write before both, or will do, what is to do
+      break;  // this read has done for the write before both, or will do, what is to do
     }
   }
+  return has_marked;
 }
 
 void Tracker::unblock(Operation& op, ReadyList& ready) const {

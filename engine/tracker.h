@@ -108,16 +108,18 @@ class Tracker {
  private:
   template <bool kPlain, class Variables>
   Held place(Operation& op, const Variables& reads, const Variables& mutates);
-  void lend_priority(Operation& op);
-  void raise_before(const Access& access, int priority, ReadyList& blocked);
+  /// True if operations have become awaited.
+  bool lend_priority(Operation& op);
+  bool raise_before(const Access& access, int priority, ReadyList& blocked);
   void unblock(Operation& op, ReadyList& ready) const;
   void end(Operation& op, Access& access, ReadyList& ready);
   void carry(VarState& var, const FailurePtr& poison);
   void settle_poisoned(VarState& var, std::uint64_t count);
   void end_of(VarState& var, const Access& access);
 
-  /// Steps that lend_priority() may take, as of the push of operation `credited_`.
-  std::uint64_t credit_ = kMaxCredit;
+  /// Steps that lend_priority() may take, as of the push of operation `credited_`; less than 0
+  /// after a run of a recording has taken more.
+  std::int64_t credit_ = kMaxCredit;
   std::uint64_t credited_ = 0;
   std::vector<VarState*> watched_;  ///< those with waiters
   DroppedFailures dropped_;

@@ -65,6 +65,7 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
       continue;
     }
     run.put_off(item);
+    me.run_priority.store(item.priority(), std::memory_order_relaxed);
     ReadyNode* const one = &item;
     ReadyNode* const first =
         me.batch.empty() ? queue_and_take(me, {&one, 1}) : keep_or_queue(me, item);

@@ -37,7 +37,7 @@ GpuTable* make_gpu_table() {
   const RuntimeOptions options = resolved_runtime_options();
   table->spec = options.gpus.empty() ? "auto" : options.gpus;
   const bool is_configured = !options.gpus.empty() && base::environment().gpus != options.gpus;
-  table->setting = is_configured ? "RuntimeOptions::gpus" : "HEDDLE_GPUS";
+  table->setting = is_configured ? "RuntimeOptions::gpus in place of HEDDLE_GPUS" : "HEDDLE_GPUS";
   table->gpus = logical_gpus(table->spec, cuda_device_count, table->setting);
   const std::vector<LogicalGpu>& gpus = table->gpus;
   refuse_mixture(*table);

@@ -167,6 +167,44 @@ TEST_CASE("a priority is passed on through runs of recordings that wait themselv
         Names{"needed", "a", "a", "a", "a", "b", "b", "b", "b", "urgent", "between"});
 }
 
+TEST_CASE("a run of a recording is raised for each that waits for it") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Program program(options);
+  const Var x = program.variable();
+  const Var y = program.variable();
+  const Recording recording = program.engine().record([&] {
+    program.push("x", {}, {x});
+    program.push("y", {}, {y});
+    for (int i = 0; i < 2; ++i) program.push("x", {}, {x});
+  });
+  recording.run();
+  program.push("between", {}, {}, 5);
+  program.push("urgent y", {y}, {}, 10);
+  program.push("urgent x", {x}, {}, 10);
+  CHECK(program.order() == Names{"x", "y", "x", "x", "urgent y", "urgent x", "between"});
+}
+
+TEST_CASE("a priority is passed on from one run of a recording to the one before") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Program program(options);
+  const Var x = program.variable();
+  const Var y = program.variable();
+  const Var z = program.variable();
+  const Recording recording = program.engine().record([&] {
+    push_four(program, "x", {}, {x});
+    push_four(program, "y", {}, {y});
+    push_four(program, "rest", {}, {z});
+  });
+  recording.run();
+  recording.run();
+  program.push("between", {}, {}, 5);
+  program.push("urgent", {y}, {}, 10);
+  CHECK(program.order() == Names{"x",    "x",    "x",      "x",       "y",    "y",    "y",
+                                 "y",    "x",    "x",      "x",       "x",    "y",    "y",
+                                 "y",    "y",    "urgent", "between", "rest", "rest", "rest",
+                                 "rest", "rest", "rest",   "rest",    "rest"});
+}
+
 TEST_CASE("an urgent run of a recording passes its priority on") {
   HEDDLE_FOR_EACH(options, one_worker_engines);
   Program program(options);

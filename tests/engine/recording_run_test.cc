@@ -78,6 +78,27 @@ TEST_CASE("the operations of a run count in the version one by one, as each ends
   CHECK(engine.version(x) == 200);
 }
 
+TEST_CASE("the operations of a run count in the version although the recording goes meanwhile") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  constexpr std::uint64_t kOperations = 16;
+  for (std::uint64_t run = 1; run <= 300; ++run) {
+    engine
+        .record([&] {
+          for (std::uint64_t i = 0; i < kOperations; ++i) engine.push([] {}, {}, {x});
+        })
+        .run();
+    std::uint64_t last = (run - 1) * kOperations;
+    while (last != run * kOperations) {
+      const std::uint64_t now = engine.version(x);
+      if (now < last || now > run * kOperations) FAIL("version " << now << " after " << last);
+      last = now;
+    }
+  }
+  engine.wait_for_all();
+}
+
 TEST_CASE("an empty recording pushes nothing") {
   HEDDLE_FOR_EACH(options, every_engine);
   Engine engine(options);
