@@ -65,20 +65,24 @@ void ExploreSchedule::lend_priority(ExploreOperation& operation) {
     const ExploreOperation& waiting = *blocked.back();
     blocked.pop_back();
     for (const auto& [var, access] : waiting.accesses) {
-      if (access->granted) continue;
-      const auto first = variables_.at(var).accesses.begin();
-      for (auto before = access; before != first && credit_ != 0;) {
-        --before;
-        --credit_;
-        if (!access->write && !before->write) continue;
-        ExploreOperation& other = *before->operation;
-        if (other.priority() < priority) {
-          raise(other, priority);
-          blocked.push_back(&other);
-        }
-        if (before->write) break;
-      }
+      if (!access->granted) raise_before(variables_.at(var), access, priority, blocked);
     }
+  }
+}
+
+/// Raises what `access` waits for, which may wait itself: it is added to `blocked`.
+void ExploreSchedule::raise_before(Variable& variable, std::list<ExploreAccess>::iterator access,
+                                   int priority, std::vector<ExploreOperation*>& blocked) {
+  for (auto before = access; before != variable.accesses.begin() && credit_ != 0;) {
+    --before;
+    --credit_;
+    if (!access->write && !before->write) continue;
+    ExploreOperation& other = *before->operation;
+    if (other.priority() < priority) {
+      raise(other, priority);
+      blocked.push_back(&other);
+    }
+    if (before->write) break;
   }
 }
 

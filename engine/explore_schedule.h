@@ -112,6 +112,8 @@ class ExploreSchedule {
   void make_ready(ExploreOperation& operation);
   /// To what `operation` waits for, as far as there is credit for (see Tracker).
   void lend_priority(ExploreOperation& operation);
+  void raise_before(Variable& variable, std::list<ExploreAccess>::iterator access, int priority,
+                    std::vector<ExploreOperation*>& blocked);
   static void raise(ExploreOperation& operation, int priority);
   ExploreLane* find_lane(const PlainOperation& operation);
   std::uint64_t draw();

@@ -25,9 +25,8 @@ namespace heddle::detail {
 ///  - In order, all operations before next_ have ended, and the only one that may be taken is
 ///    next_, perhaps with its row; blockers_[i] counts the uses that operation i still waits for,
 ///    and ready_ is empty.
-///  - Otherwise blockers_[i] counts the uses and the operations that operation i still waits for,
-///  or
-///    is kHasEnded, and ready_ holds those with none that are not taken.
+///  - Otherwise blockers_[i] is kHasEnded or counts the uses and the operations that operation i
+///    still waits for, and ready_ holds those with none that are not taken.
 class ReadyOps {
  public:
   static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);

@@ -103,13 +103,13 @@ inline void ReadyQueue::left_early() noexcept {
 
 void ReadyQueue::drop_all_stale() noexcept {
   if (heap_.size() == early_count_) return;
-  heap_.erase(std::remove_if(heap_.begin(), heap_.end(), is_stale()), heap_.end());
+  std::erase_if(heap_, [this](const HeapEntry& entry) { return is_stale(entry); });
   std::make_heap(heap_.begin(), heap_.end(), kGoesAfter);
 }
 
 void ReadyQueue::drop_stale() noexcept {
   if (heap_.size() > 2 * early_count_ + kFewStale) drop_all_stale();
-  while (!heap_.empty() && is_stale()(heap_.front())) {
+  while (!heap_.empty() && is_stale(heap_.front())) {
     std::pop_heap(heap_.begin(), heap_.end(), kGoesAfter);
     heap_.pop_back();
   }

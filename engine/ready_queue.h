@@ -93,9 +93,7 @@ class ReadyQueue {
   void left_early() noexcept;
   void drop_stale() noexcept;
   void drop_all_stale() noexcept;
-  auto is_stale() const {
-    return [begin = early_.begin()](const HeapEntry& entry) { return entry.number < begin; };
-  }
+  bool is_stale(const HeapEntry& entry) const { return entry.number < early_.begin(); }
 
   /// Those that have overtaken count as if they had come and left.
   void count_overtakers() {

@@ -22,8 +22,7 @@ class Device {
   /// Throws std::invalid_argument if `id` is negative.
   static Device cpu(int id = 0);
 
-  /// Throws std::invalid_argument, naming HEDDLE_GPUS or RuntimeOptions::gpus, unless 0 <= id <
-  /// num_gpus().
+  /// Throws std::invalid_argument, naming HEDDLE_GPUS, unless 0 <= id < num_gpus().
   static Device gpu(int id);
 
   /// Host memory, page-locked if there is a real GPU; the same workers as cpu(id), and mixes with
