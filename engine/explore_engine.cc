@@ -8,6 +8,7 @@
 
 #include "engine/async_state.h"
 #include "engine/operation_scope.h"
+#include "engine/recorded_program.h"
 #include "engine/stall_report.h"
 #include "engine/stop.h"
 #include "engine/var_state.h"
@@ -23,12 +24,12 @@ struct ExploreEngine::OpCompletion final : AsyncState {
 
   void complete(std::exception_ptr error) override {
     auto& owner = static_cast<ExploreEngine&>(*engine);
-    std::vector<FailurePtr> dropped;  // outlives the lock
+    Ended ended;  // outlives the lock
     const std::lock_guard lock(owner.mutex_);
     operation.failed = std::move(error);
     operation.completed = true;
     if (operation.callable_ended) owner.end(operation);
-    dropped = owner.take_dropped();
+    owner.take_ended(ended);
   }
 
   ExploreOperation& operation;
@@ -60,7 +61,7 @@ void ExploreEngine::take_place(Lock& lock, Submission::Admission admission, std:
   ++places_;
 }
 
-void ExploreEngine::give_place_back() {
+void ExploreEngine::give_place_back() noexcept {
   --places_;
   changed_.notify_all();
 }
@@ -70,31 +71,52 @@ void ExploreEngine::cancel_admission() {
   give_place_back();
 }
 
+template <class Fill>
+std::uint64_t ExploreEngine::enter(const OperationScope* parent, Fill&& fill) {
+  const std::uint64_t generation =
+      parent != nullptr ? pending_.at(parent->sequence())->generation : newest_generation_;
+  const std::uint64_t last = last_sequence();
+  Operations entering;
+  try {
+    generations_.try_emplace(generation, 0);
+    fill(entering);
+  } catch (...) {
+    for (const auto& [sequence, operation] : entering) schedule_.forget(*operation);
+    forget_after(last);
+    std::erase_if(generations_, [](const auto& pending) { return pending.second == 0; });
+    give_place_back();
+    throw;
+  }
+  generations_[generation] += entering.size();
+  places_ += entering.size() - 1;
+  for (const auto& [sequence, operation] : entering) {
+    operation->generation = generation;
+    schedule_.push(*operation);
+  }
+  pending_.merge(entering);
+  changed_.notify_all();
+  return last + 1;
+}
+
 std::uint64_t ExploreEngine::submit(Submission& submission) {
   const OperationScope* const parent = OperationScope::of(*this);
   Lock lock(mutex_);
   take_place(lock, submission.admission, submission.call());
-  std::unique_ptr<ExploreOperation> operation;
-  try {
-    operation = std::make_unique<ExploreOperation>(adopt(submission));
-  } catch (...) {
-    give_place_back();
-    throw;
-  }
-  const std::uint64_t sequence = operation->pushed.sequence;
-  enqueue(std::move(operation), parent);
-  changed_.notify_all();
-  return sequence;
+  return enter(parent, [&](Operations& entering) {
+    check(submission);
+    prepare(submission, entering);
+  });
 }
 
-void ExploreEngine::enqueue(std::unique_ptr<ExploreOperation> operation,
-                            const OperationScope* parent) {
-  operation->generation =
-      parent != nullptr ? pending_.at(parent->sequence())->generation : newest_generation_;
-  ++generations_[operation->generation];
-  schedule_.push(*operation);
-  const std::uint64_t sequence = operation->sequence;
-  pending_.emplace_hint(pending_.end(), sequence, std::move(operation));
+void ExploreEngine::prepare(const Submission& submission, Operations& entering) {
+  const auto place =
+      entering.emplace_hint(entering.end(), last_sequence() + 1,
+                            std::make_unique<ExploreOperation>(describe(submission)));
+  ExploreOperation& operation = *place->second;
+  const bool has_callable = submission.task != nullptr ? static_cast<bool>(*submission.task)
+                                                       : submission.async_task != nullptr;
+  schedule_.prepare(operation, has_callable, pending_.size() + entering.size());
+  take(operation.pushed, submission);
 }
 
 Route ExploreEngine::inspect(const Submission& submission) {
@@ -107,20 +129,12 @@ std::uint64_t ExploreEngine::submit_block(ProgramRun& run) {
   const OperationScope* const parent = OperationScope::of(*this);
   Lock lock(mutex_);
   take_place(lock, Submission::Admission::kBlock, "Recording::run");
-  std::vector<PlainOperation> operations;
-  try {
-    operations = adopt_block(run);
-  } catch (...) {
-    give_place_back();
-    throw;
-  }
-  places_ += operations.size() - 1;
-  const std::uint64_t first = operations.front().sequence;
-  for (PlainOperation& operation : operations) {
-    enqueue(std::make_unique<ExploreOperation>(std::move(operation)), parent);
-  }
-  changed_.notify_all();
-  return first;
+  return enter(parent, [&](Operations& entering) {
+    check(run);
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      run.submit(i, [&](const Submission& submission) { prepare(submission, entering); });
+    }
+  });
 }
 
 bool ExploreEngine::drive(Lock& lock, const std::function<bool()>& is_over,
@@ -219,10 +233,12 @@ void ExploreEngine::run(ExploreOperation& operation, Lock& lock) {
     }
   }
   Called called = call(operation.pushed, skip || without_memory != nullptr, completion);
-  if (without_memory != nullptr) called.error = std::move(without_memory);
+  if (without_memory != nullptr && called.error == nullptr) {
+    called.error = std::move(without_memory);
+  }
   lock.lock();
   schedule_.free_lane(operation);
-  operation.thrown = std::move(called.error);
+  operation.pushed.error = std::move(called.error);
   operation.callable_ended = true;
   operation.is_running = false;
   if (!called.awaits_completion || operation.completed) {
@@ -230,16 +246,22 @@ void ExploreEngine::run(ExploreOperation& operation, Lock& lock) {
   } else {
     changed_.notify_all();
   }
-  std::vector<FailurePtr> dropped = take_dropped();
-  if (dropped.empty()) return;
-  lock.unlock();
-  dropped.clear();
+  {
+    Ended ended;
+    take_ended(ended);
+    lock.unlock();
+  }
   lock.lock();
 }
 
-void ExploreEngine::end(ExploreOperation& operation) {
+void ExploreEngine::take_ended(Ended& to) noexcept {
+  to.operations.swap(ended_operations_);
+  take_dropped(to.dropped);
+}
+
+void ExploreEngine::end(ExploreOperation& operation) noexcept {
   conclude(operation.pushed, std::move(operation.skipped),
-           operation.thrown != nullptr ? operation.thrown : operation.failed);
+           operation.pushed.error != nullptr ? operation.pushed.error : operation.failed);
   schedule_.end(operation);
   for (Waiter* const waiter : waiters_) {
     if (waiter->is_over) continue;
@@ -248,7 +270,7 @@ void ExploreEngine::end(ExploreOperation& operation) {
   }
   const auto generation = generations_.find(operation.generation);
   if (--generation->second == 0) generations_.erase(generation);
-  pending_.erase(operation.sequence);
+  ended_operations_.insert(pending_.extract(operation.sequence));
   give_place_back();
 }
 

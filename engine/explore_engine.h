@@ -50,6 +50,8 @@ class OperationScope;
 ///  - generations_ counts the pending operations by the wait_for_all() that covers them: those
 ///    pushed from outside since the last one began, and what these push. A number without
 ///    operations has no entry.
+///  - What a push needs memory for is done before its operations are taken: one that throws has
+///    changed nothing, and what is taken ends.
 ///  - Who changes what a driver may sleep for notifies changed_.
 class ExploreEngine final : public PlainEngine {
  public:
@@ -71,7 +73,15 @@ class ExploreEngine final : public PlainEngine {
  private:
   using Clock = base::Clock;
   using Lock = std::unique_lock<base::Mutex>;
+  using Operations = std::map<std::uint64_t, std::unique_ptr<ExploreOperation>>;  ///< by sequence
   struct OpCompletion;  // the AsyncState of this engine
+
+  /// What has ended. It is destroyed without the lock, as that may destroy exceptions, which may do
+  /// anything.
+  struct Ended {
+    Operations operations;
+    DroppedFailures dropped;
+  };
 
   /// A thread that waits for a variable; lives on that thread's stack.
   struct Waiter {
@@ -86,8 +96,12 @@ class ExploreEngine final : public PlainEngine {
   /// Takes a place among the pending operations, as `admission` says; kAdmitted has one. Throws
   /// EngineStopped, naming `call`, after shutdown().
   void take_place(Lock& lock, Submission::Admission admission, std::string_view call);
-  /// Puts an operation that has its place and its number into the schedule.
-  void enqueue(std::unique_ptr<ExploreOperation> operation, const OperationScope* parent);
+  /// Pushes what `fill` puts into the map that it is given, by way of prepare(); returns the first
+  /// number. There is a place for one. Throws what `fill` does, or std::bad_alloc, with the place
+  /// given back and nothing pushed.
+  template <class Fill>
+  std::uint64_t enter(const OperationScope* parent, Fill&& fill);
+  void prepare(const Submission& submission, Operations& entering);
   /// Runs operations until `is_over`. False if the deadline came first.
   bool drive(Lock& lock, const std::function<bool()>& is_over,
              Clock::time_point deadline = Clock::time_point::max());
@@ -98,13 +112,15 @@ class ExploreEngine final : public PlainEngine {
   void report_stall(Lock& lock, Clock::duration time);
   std::string describe_pending() const;
   void run(ExploreOperation& operation, Lock& lock);
-  void end(ExploreOperation& operation);
-  void give_place_back();
+  void end(ExploreOperation& operation) noexcept;
+  void take_ended(Ended& to) noexcept;
+  void give_place_back() noexcept;
 
   mutable base::Mutex mutex_;
   base::ConditionVariable changed_;
   ExploreSchedule schedule_;
-  std::map<std::uint64_t, std::unique_ptr<ExploreOperation>> pending_;  ///< by sequence
+  Operations pending_;
+  Operations ended_operations_;  ///< for take_ended()
   std::map<std::uint64_t, std::size_t> generations_;
   std::uint64_t newest_generation_ = 0;
   std::vector<Waiter*> waiters_;

@@ -1,7 +1,7 @@
 #include "engine/explore_schedule.h"
 
 #include <algorithm>
-#include <iterator>
+#include <utility>
 
 #include "engine/stall_report.h"
 #include "engine/tracker.h"
@@ -10,16 +10,34 @@
 namespace heddle::detail {
 
 void ExploreOperation::write_blocker(std::ostream& out) const {
-  for (const auto& [var, access] : accesses) {
-    if (access->granted) continue;
-    auto other = std::prev(access);
-    while (!access->write && !other->write) --other;  // reads wait for a write only
+  for (const ExploreAccess& access : accesses) {
+    if (access.granted) continue;
+    const ExploreAccess* other = access.older;
+    while (!access.write && !other->write) other = other->older;  // reads wait for a write only
     const ExploreOperation& before = *other->operation;
     out << "waits for ";
     write_name(out, before.sequence, before.pushed.name);
-    out << " (variable '" << var->name << "')";
+    out << " (variable '" << access.var->name << "')";
     return;
   }
+}
+
+void ExploreVariable::append(ExploreAccess& access) noexcept {
+  access.older = newest;
+  (newest != nullptr ? newest->newer : oldest) = &access;
+  newest = &access;
+  if (!access.write) return;
+  (newest_write != nullptr ? newest_write->newer_write : oldest_write) = &access;
+  newest_write = &access;
+}
+
+/// A granted one: if it is a write, it is the oldest.
+void ExploreVariable::remove(ExploreAccess& access) noexcept {
+  (access.older != nullptr ? access.older->newer : oldest) = access.newer;
+  (access.newer != nullptr ? access.newer->older : newest) = access.older;
+  if (!access.write) return;
+  oldest_write = access.newer_write;
+  if (oldest_write == nullptr) newest_write = nullptr;
 }
 
 ExploreSchedule::ExploreSchedule(const EngineOptions& options)
@@ -33,9 +51,8 @@ std::uint64_t ExploreSchedule::draw() {
   return x ^ (x >> 31U);
 }
 
-ExploreLane* ExploreSchedule::find_lane(const PlainOperation& operation) {
+ExploreLane* ExploreSchedule::find_lane(const PlainOperation& operation, bool has_callable) {
   const bool is_free = operation.kind == Submission::Kind::kDelete;
-  const bool has_callable = operation.task || operation.async_task;
   if (!has_callable || (is_free && operation.options.brief)) return nullptr;
   const PushOptions& where = operation.options;
   if (where.device.is_gpu()) return &lanes_[{where.device, where.lane}];
@@ -43,74 +60,89 @@ ExploreLane* ExploreSchedule::find_lane(const PlainOperation& operation) {
   return &lanes_[{Device::cpu(), where.lane}];  // all CPU devices share the lanes of one
 }
 
-void ExploreSchedule::push(ExploreOperation& operation) {
+void ExploreSchedule::prepare(ExploreOperation& operation, bool has_callable, std::size_t pending) {
+  const PlainOperation& pushed = operation.pushed;
+  operation.lane = find_lane(pushed, has_callable);
+  if (unordered_.capacity() < pending) unordered_.reserve(2 * pending);
+  operation.accesses.reserve(pushed.mutates.size() + pushed.reads.size());
+  const auto add = [&](const Var& var, bool write) {
+    VarState* const state = VarRef(var).state();
+    ExploreVariable& variable = variables_[state];
+    operation.accesses.push_back(
+        {.operation = &operation, .var = state, .variable = &variable, .write = write});
+  };
+  for (const Var& var : pushed.mutates) add(var, /*write=*/true);
+  for (const Var& var : pushed.reads) add(var, /*write=*/false);
+}
+
+void ExploreSchedule::forget(const ExploreOperation& operation) noexcept {
+  const auto drop = [this](const Var& var) {
+    const auto entry = variables_.find(VarRef(var).state());
+    if (entry != variables_.end() && entry->second.empty()) variables_.erase(entry);
+  };
+  std::for_each(operation.pushed.mutates.begin(), operation.pushed.mutates.end(), drop);
+  std::for_each(operation.pushed.reads.begin(), operation.pushed.reads.end(), drop);
+}
+
+void ExploreSchedule::push(ExploreOperation& operation) noexcept {
   const PlainOperation& pushed = operation.pushed;
   operation.sequence = pushed.sequence;
   operation.set_priority(pushed.options.priority);
-  operation.lane = find_lane(pushed);
-  operation.not_granted = pushed.reads.size() + pushed.mutates.size();
-  operation.accesses.reserve(operation.not_granted);
-  for (const Var& var : pushed.mutates) add(operation, VarRef(var).state(), /*write=*/true);
-  for (const Var& var : pushed.reads) add(operation, VarRef(var).state(), /*write=*/false);
+  operation.not_granted = operation.accesses.size();
+  for (ExploreAccess& access : operation.accesses) {
+    const ExploreAccess* const before = access.variable->newest;
+    const bool may_go = before == nullptr || (!access.write && !before->write && before->granted);
+    access.variable->append(access);
+    if (may_go) grant(access);
+  }
   if (operation.accesses.empty()) make_ready(operation);
   credit_ = std::min(Tracker::kMaxCredit, credit_ + Tracker::kCreditPerPush);
   // What a deletion waits for is no more urgent than before.
   if (pushed.kind != Submission::Kind::kDelete) lend_priority(operation);
 }
 
-void ExploreSchedule::lend_priority(ExploreOperation& operation) {
+void ExploreSchedule::lend_priority(ExploreOperation& operation) noexcept {
+  if (operation.not_granted == 0) return;
   const int priority = operation.priority();
-  std::vector<ExploreOperation*> blocked = {&operation};
-  while (!blocked.empty()) {
-    const ExploreOperation& waiting = *blocked.back();
-    blocked.pop_back();
-    for (const auto& [var, access] : waiting.accesses) {
-      if (!access->granted) raise_before(variables_.at(var), access, priority, blocked);
+  ReadyNode* blocked = &operation;  // and more, by `newer`: they are in no queue
+  while (blocked != nullptr) {
+    const auto& waiting = static_cast<const ExploreOperation&>(*blocked);
+    blocked = std::exchange(blocked->newer, nullptr);
+    for (const ExploreAccess& access : waiting.accesses) {
+      if (!access.granted) raise_before(access, priority, blocked);
     }
   }
 }
 
-/// Raises what `access` waits for, which may wait itself: it is added to `blocked`.
-void ExploreSchedule::raise_before(Variable& variable, std::list<ExploreAccess>::iterator access,
-                                   int priority, std::vector<ExploreOperation*>& blocked) {
-  for (auto before = access; before != variable.accesses.begin() && credit_ != 0;) {
-    --before;
+/// Raises what `access` waits for; what of that waits itself is put before `blocked`.
+void ExploreSchedule::raise_before(const ExploreAccess& access, int priority,
+                                   ReadyNode*& blocked) noexcept {
+  for (const ExploreAccess* before = access.older; before != nullptr && credit_ != 0;
+       before = before->older) {
     --credit_;
-    if (!access->write && !before->write) continue;
+    if (!access.write && !before->write) continue;
     ExploreOperation& other = *before->operation;
     if (other.priority() < priority) {
       raise(other, priority);
-      blocked.push_back(&other);
+      if (other.not_granted != 0) other.newer = std::exchange(blocked, &other);
     }
     if (before->write) break;
   }
 }
 
-void ExploreSchedule::raise(ExploreOperation& operation, int priority) {
+void ExploreSchedule::raise(ExploreOperation& operation, int priority) noexcept {
   const int before = operation.priority();
   operation.set_priority(priority);
   const bool may_be_queued = operation.lane != nullptr && operation.not_granted == 0;
   if (may_be_queued) operation.lane->ready.raise(operation, before, priority);
 }
 
-void ExploreSchedule::add(ExploreOperation& operation, VarState* var, bool write) {
-  Variable& variable = variables_[var];
-  std::list<ExploreAccess>& accesses = variable.accesses;
-  const bool only_reads_before =
-      accesses.empty() || (accesses.back().granted && !accesses.back().write);
-  const bool may_go = write ? accesses.empty() : only_reads_before;
-  accesses.push_back({.operation = &operation, .write = write});
-  operation.accesses.emplace_back(var, std::prev(accesses.end()));
-  if (write) variable.writes.push_back(&operation);
-  if (may_go) grant(accesses.back());
-}
-
-void ExploreSchedule::grant(ExploreAccess& access) {
+void ExploreSchedule::grant(ExploreAccess& access) noexcept {
   access.granted = true;
   if (--access.operation->not_granted == 0) make_ready(*access.operation);
 }
 
-void ExploreSchedule::make_ready(ExploreOperation& operation) {
+void ExploreSchedule::make_ready(ExploreOperation& operation) noexcept {
   if (operation.pushed.pushed_at != 0) operation.pushed.ready_at = now_ns();
   if (operation.lane != nullptr) {
     operation.lane->ready.push(operation);
@@ -144,22 +176,21 @@ void ExploreSchedule::free_lane(ExploreOperation& operation) {
   if (operation.lane != nullptr) operation.lane->is_busy = false;
 }
 
-void ExploreSchedule::end(ExploreOperation& operation) {
-  for (const auto& [var, place] : operation.accesses) {
-    const auto entry = variables_.find(var);
-    Variable& variable = entry->second;
-    if (place->write) variable.writes.pop_front();  // granted, so it is the oldest
-    variable.accesses.erase(place);
-    if (variable.accesses.empty()) {
-      variables_.erase(entry);
+void ExploreSchedule::end(ExploreOperation& operation) noexcept {
+  for (ExploreAccess& access : operation.accesses) {
+    ExploreVariable& variable = *access.variable;
+    variable.remove(access);
+    if (variable.empty()) {
+      variables_.erase(access.var);
       continue;
     }
-    auto next = variable.accesses.begin();
+    ExploreAccess* next = variable.oldest;
     if (next->granted) continue;
     const bool writes = next->write;
     do {
-      grant(*next++);
-    } while (!writes && next != variable.accesses.end() && !next->write);
+      grant(*next);
+      next = next->newer;
+    } while (!writes && next != nullptr && !next->write);
   }
   operation.accesses.clear();
 }
@@ -167,15 +198,14 @@ void ExploreSchedule::end(ExploreOperation& operation) {
 bool ExploreSchedule::is_settled(VarState* var, bool reads_too, std::uint64_t last) const {
   const auto entry = variables_.find(var);
   if (entry == variables_.end()) return true;
-  const Variable& variable = entry->second;
-  if (reads_too) return variable.accesses.front().operation->sequence > last;
-  return variable.writes.empty() || variable.writes.front()->sequence > last;
+  const ExploreAccess* const first = reads_too ? entry->second.oldest : entry->second.oldest_write;
+  return first == nullptr || first->operation->sequence > last;
 }
 
 const ExploreOperation* ExploreSchedule::last_writer(VarState* var) const {
   const auto entry = variables_.find(var);
-  if (entry == variables_.end() || entry->second.writes.empty()) return nullptr;
-  return entry->second.writes.back();
+  if (entry == variables_.end() || entry->second.newest_write == nullptr) return nullptr;
+  return entry->second.newest_write->operation;
 }
 
 }  // namespace heddle::detail

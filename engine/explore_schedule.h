@@ -2,9 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <exception>
-#include <list>
 #include <map>
 #include <ostream>
 #include <unordered_map>
@@ -24,11 +22,30 @@ struct ExploreLane {
   bool is_busy = false;  ///< a callable of it runs
 };
 
+struct ExploreVariable;
+
 /// One operation's use of one variable.
 struct ExploreAccess {
   ExploreOperation* operation = nullptr;
+  VarState* var = nullptr;
+  ExploreVariable* variable = nullptr;  ///< the same, in the schedule
   bool write = false;
   bool granted = false;
+  ExploreAccess* older = nullptr;  ///< of the same variable
+  ExploreAccess* newer = nullptr;
+  ExploreAccess* newer_write = nullptr;  ///< of a write
+};
+
+/// The accesses of a variable that have not ended, in sequence order.
+struct ExploreVariable {
+  ExploreAccess* oldest = nullptr;
+  ExploreAccess* newest = nullptr;
+  ExploreAccess* oldest_write = nullptr;
+  ExploreAccess* newest_write = nullptr;
+
+  bool empty() const { return oldest == nullptr; }
+  void append(ExploreAccess& access) noexcept;
+  void remove(ExploreAccess& access) noexcept;
 };
 
 /// An operation from its push to its end.
@@ -41,13 +58,12 @@ struct ExploreOperation : ReadyNode {
   std::uint64_t generation = 0;  ///< which wait_for_all() covers it
 
   // Of the schedule.
-  std::vector<std::pair<VarState*, std::list<ExploreAccess>::iterator>> accesses;
+  std::vector<ExploreAccess> accesses;
   std::size_t not_granted = 0;
   ExploreLane* lane = nullptr;  ///< null: it may run beside all others
 
   // How it ended.
   FailurePtr skipped;
-  std::exception_ptr thrown;  ///< by the callable
   std::exception_ptr failed;  ///< by the completion
   bool is_running = false;    ///< its callable
   bool callable_ended = false;
@@ -77,24 +93,34 @@ struct ExploreOperation : ReadyNode {
 /// conflicts. The draws, and so the schedule, depend on the seed and on the order of the calls
 /// below only; never on time, addresses or the number of CPUs.
 ///
+/// What needs memory is in prepare(), so that a push that finds none leaves nothing behind.
+///
 /// Thread safety: none; guarded by its owner's lock.
 ///
 /// Invariants:
 ///  - The granted accesses of a variable are the first ones of its list: one write, or all reads
 ///    before the first write. So if the first one is granted, no other one can be granted now.
-///  - A variable without pending accesses has no entry in variables_.
+///  - A variable has an entry in variables_ if it has pending accesses, or is of an operation that
+///    is prepared and neither pushed nor forgotten.
+///  - unordered_ has room for all pending operations.
 class ExploreSchedule {
  public:
   explicit ExploreSchedule(const EngineOptions& options);
 
-  /// Puts `operation`, which has its sequence number, behind what it conflicts with.
-  void push(ExploreOperation& operation);
+  /// Makes room for `operation`, which is described, and for what it needs in the schedule, where
+  /// `pending` operations are or will be. Throws std::bad_alloc: then the caller has to forget()
+  /// it.
+  void prepare(ExploreOperation& operation, bool has_callable, std::size_t pending);
+  /// A prepared operation is not pushed.
+  void forget(const ExploreOperation& operation) noexcept;
+  /// Puts a prepared operation, which has its sequence number, behind what it conflicts with.
+  void push(ExploreOperation& operation) noexcept;
   /// Takes one of the ready operations; null if there is none.
   ExploreOperation* choose();
   /// The callable of a chosen operation has returned.
   void free_lane(ExploreOperation& operation);
   /// `operation` has ended: what waited for it may become ready.
-  void end(ExploreOperation& operation);
+  void end(ExploreOperation& operation) noexcept;
 
   /// True if all writes of `var`, and with `reads_too` all reads, up to number `last` have ended.
   bool is_settled(VarState* var, bool reads_too, std::uint64_t last) const;
@@ -102,25 +128,19 @@ class ExploreSchedule {
   const ExploreOperation* last_writer(VarState* var) const;
 
  private:
-  struct Variable {
-    std::list<ExploreAccess> accesses;           ///< pending, in sequence order
-    std::deque<const ExploreOperation*> writes;  ///< those of them that write
-  };
-
-  void add(ExploreOperation& operation, VarState* var, bool write);
-  void grant(ExploreAccess& access);
-  void make_ready(ExploreOperation& operation);
+  void grant(ExploreAccess& access) noexcept;
+  void make_ready(ExploreOperation& operation) noexcept;
   /// To what `operation` waits for, as far as there is credit for (see Tracker).
-  void lend_priority(ExploreOperation& operation);
-  void raise_before(Variable& variable, std::list<ExploreAccess>::iterator access, int priority,
-                    std::vector<ExploreOperation*>& blocked);
-  static void raise(ExploreOperation& operation, int priority);
-  ExploreLane* find_lane(const PlainOperation& operation);
+  void lend_priority(ExploreOperation& operation) noexcept;
+  void raise_before(const ExploreAccess& access, int priority, ReadyNode*& blocked) noexcept;
+  static void raise(ExploreOperation& operation, int priority) noexcept;
+  ExploreLane* find_lane(const PlainOperation& operation, bool has_callable);
   std::uint64_t draw();
 
   const bool many_compute_;  ///< workers of the CPU's compute lane
   std::uint64_t random_;
-  std::unordered_map<VarState*, Variable> variables_;  // never iterated: addresses have no order
+  // Never iterated: addresses have no order.
+  std::unordered_map<VarState*, ExploreVariable> variables_;
   std::map<std::pair<Device, Lane>, ExploreLane> lanes_;
   std::vector<ExploreOperation*> unordered_;  ///< ready, without a lane
   std::uint64_t credit_ = 0;                  ///< steps that lend_priority() may take

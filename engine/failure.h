@@ -70,8 +70,8 @@ struct Failure {
   bool is_from_shutdown() const { return !error && !by_group; }
 };
 
-/// Failures that nobody has a use for any more, kept for the Disposal of their engine: an exception
-/// may do anything when it is destroyed. Needs no memory.
+/// Failures that nobody has a use for any more, kept until somebody destroys them without a lock,
+/// as the Disposal of a ThreadedEngine: an exception may do anything then. Needs no memory.
 ///
 /// Thread safety: none, the engine's lock guards it.
 class DroppedFailures {
@@ -83,6 +83,12 @@ class DroppedFailures {
   }
   DroppedFailures(const DroppedFailures&) = delete;
   DroppedFailures& operator=(const DroppedFailures&) = delete;
+  /// Both get what the other one has.
+  void swap(DroppedFailures& other) noexcept {
+    std::swap(first_, other.first_);
+    std::swap(last_, other.last_);
+    std::swap(added_, other.added_);
+  }
 
   bool empty() const { return first_ == nullptr; }
   /// How many there have been so far.

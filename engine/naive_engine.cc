@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <new>
 #include <sstream>
 #include <utility>
 
 #include "engine/async_state.h"
 #include "engine/operation_scope.h"
+#include "engine/recorded_program.h"
 #include "engine/stop.h"
 #include "engine/var_state.h"
 
@@ -49,12 +51,14 @@ struct NaiveEngine::Completed final : AsyncState {
     ended_.notify_all();
   }
 
-  void report_stall(std::chrono::milliseconds waited) const {
+  void report_stall(std::chrono::milliseconds waited) const noexcept try {
     std::ostringstream text;
     text << "heddle: push_async has waited " << std::chrono::duration<double>(waited).count()
          << " s for the Completion of #" << sequence << " '" << name << "' on " << device.str()
          << "; kNaive runs an operation inside the push, so another thread must complete it\n";
     std::fputs(text.str().c_str(), stderr);
+  } catch (const std::bad_alloc&) {
+    // It is only said.
   }
 
   base::Mutex mutex_;
@@ -78,19 +82,19 @@ bool NaiveEngine::try_admit() {
   return true;
 }
 
+void NaiveEngine::defer(const Submission& submission) {
+  deferred_.push_back(describe(submission));
+  take(deferred_.back(), submission);
+}
+
 std::uint64_t NaiveEngine::submit(Submission& submission) {
-  std::vector<FailurePtr> dropped;  // outlives the turn
+  Ended ended;  // outlives the turn
   const std::unique_lock turn = take_turn();
   if (submission.admission != Submission::Admission::kForced) check_goes_on(submission.call());
-  PlainOperation operation = adopt(submission);
-  const std::uint64_t sequence = operation.sequence;
-  if (turn.owns_lock()) {
-    run(std::move(operation));
-    run_deferred();
-    dropped = take_dropped();
-  } else {
-    deferred_.push_back(std::move(operation));
-  }
+  check(submission);
+  defer(submission);
+  const std::uint64_t sequence = last_sequence();
+  if (turn.owns_lock()) run_deferred(ended);
   return sequence;
 }
 
@@ -101,74 +105,86 @@ Route NaiveEngine::inspect(const Submission& submission) {
 }
 
 std::uint64_t NaiveEngine::submit_block(ProgramRun& run) {
-  std::vector<FailurePtr> dropped;  // outlives the turn
+  Ended ended;  // outlives the turn
   const std::unique_lock turn = take_turn();
   check_goes_on("Recording::run");
-  std::vector<PlainOperation> operations = adopt_block(run);
-  const std::uint64_t first = operations.front().sequence;
+  check(run);
   // All are pushed before the first runs: what that pushes has its place behind them.
+  const std::uint64_t last = last_sequence();
   const std::size_t before = deferred_.size();
   try {
-    for (PlainOperation& operation : operations) deferred_.push_back(std::move(operation));
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      run.submit(i, [this](const Submission& submission) { defer(submission); });
+    }
   } catch (...) {
     while (deferred_.size() != before) deferred_.pop_back();
-    disown_from(first);
+    forget_after(last);
     throw;
   }
-  if (turn.owns_lock()) {
-    run_deferred();
-    dropped = take_dropped();
-  }
-  return first;
+  if (turn.owns_lock()) run_deferred(ended);
+  return last + 1;
 }
 
-void NaiveEngine::run(PlainOperation operation) {
+void NaiveEngine::run_deferred(Ended& ended) noexcept {
+  while (!deferred_.empty()) run_next();
+  ended.operations.swap(ended_operations_);
+  take_dropped(ended.dropped);
+}
+
+void NaiveEngine::run_next() noexcept {
+  Operations one;
+  one.splice(one.begin(), deferred_, deferred_.begin());
+  PlainOperation& operation = one.front();
   if (tracing()) operation.ready_at = operation.started_at = now_ns();
   const FailurePtr skipped = skip_reason(operation);
-  const std::exception_ptr error = call_and_wait(operation, /*skip=*/skipped != nullptr);
-  conclude(operation, skipped, error);
+  operation.error = call_and_wait(operation, /*skip=*/skipped != nullptr);
+  const Outcome outcome = conclude(operation, skipped, operation.error);
+  if (outcome != Outcome::kCompleted) ended_operations_.splice(ended_operations_.end(), one);
 }
 
-std::exception_ptr NaiveEngine::call_and_wait(PlainOperation& operation, bool skip) {
+std::exception_ptr NaiveEngine::call_and_wait(PlainOperation& operation, bool skip) noexcept {
   std::shared_ptr<Completed> completion;
+  std::exception_ptr without_memory;
   if (operation.async_task && !skip) {
-    completion = std::make_shared<Completed>(shared_from_this(), operation.name, operation.sequence,
-                                             operation.options.device);
-    completion->cancel = operation.options.cancel;
+    try {
+      completion = std::make_shared<Completed>(shared_from_this(), operation.name,
+                                               operation.sequence, operation.options.device);
+      completion->cancel = operation.options.cancel;
+    } catch (const std::bad_alloc&) {
+      without_memory = std::current_exception();
+    }
   }
   running_ = &operation;
-  const Called called = call(operation, skip, completion);
+  Called called = call(operation, skip || without_memory != nullptr, completion);
   running_ = nullptr;
-  if (completion == nullptr || called.error != nullptr) return called.error;
+  if (without_memory != nullptr && called.error == nullptr) return without_memory;
+  if (completion == nullptr || called.error != nullptr) return std::move(called.error);
   if (!completion->ended_already()) run_independent(operation);
   return completion->wait(watchdog_);
 }
 
-void NaiveEngine::run_deferred() {
+void NaiveEngine::run_independent(const PlainOperation& pending) noexcept {
+  Incomplete incomplete{pending, {}, incomplete_};
+  incomplete_ = &incomplete;
+  Operations& held_back = incomplete.held_back;
   while (!deferred_.empty()) {
-    PlainOperation next = std::move(deferred_.front());
-    deferred_.pop_front();
-    run(std::move(next));
-  }
-}
-
-void NaiveEngine::run_independent(const PlainOperation& pending) {
-  const std::size_t mark = ahead_.size();
-  ahead_.push_back(&pending);
-  std::deque<PlainOperation> held;
-  while (!deferred_.empty()) {
-    PlainOperation next = std::move(deferred_.front());
-    deferred_.pop_front();
-    const auto holds_back = [&next](const PlainOperation* other) { return conflict(*other, next); };
-    if (std::any_of(ahead_.begin(), ahead_.end(), holds_back)) {
-      held.push_back(std::move(next));
-      ahead_.push_back(&held.back());
+    if (is_held_back(deferred_.front())) {
+      held_back.splice(held_back.end(), deferred_, deferred_.begin());
     } else {
-      run(std::move(next));
+      run_next();
     }
   }
-  ahead_.resize(mark);
-  deferred_ = std::move(held);
+  incomplete_ = incomplete.outer;
+  deferred_.swap(held_back);
+}
+
+bool NaiveEngine::is_held_back(const PlainOperation& operation) const {
+  const auto holds_back = [&](const PlainOperation& other) { return conflict(other, operation); };
+  for (const Incomplete* each = incomplete_; each != nullptr; each = each->outer) {
+    if (holds_back(each->operation)) return true;
+    if (std::any_of(each->held_back.begin(), each->held_back.end(), holds_back)) return true;
+  }
+  return false;
 }
 
 bool NaiveEngine::conflict(const PlainOperation& a, const PlainOperation& b) {
@@ -215,7 +231,10 @@ std::string NaiveEngine::describe_writer(VarState* var) const {
     if (std::any_of(pending.mutates.begin(), pending.mutates.end(), is_var)) last = &pending;
   };
   if (running_ != nullptr) look(*running_);
-  for (const PlainOperation* const pending : ahead_) look(*pending);
+  for (const Incomplete* each = incomplete_; each != nullptr; each = each->outer) {
+    look(each->operation);
+    for (const PlainOperation& pending : each->held_back) look(pending);
+  }
   for (const PlainOperation& pending : deferred_) look(pending);
   return last != nullptr ? writer_text(*var, last->name, last->sequence) : writer_text(*var);
 }

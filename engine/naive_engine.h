@@ -1,7 +1,7 @@
 #pragma once
 
 #include <chrono>
-#include <deque>
+#include <list>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -23,6 +23,8 @@ namespace heddle::detail {
 ///  - An operation pushed from inside another waits in deferred_ until the outer callable has
 ///    returned, or, where they conflict, the outer operation has completed. deferred_ is empty
 ///    while nobody holds turn_.
+///  - What a push needs memory for is done before its operations are taken, so from then on they
+///    only move from list to list.
 class NaiveEngine final : public PlainEngine {
  public:
   explicit NaiveEngine(const EngineOptions& options)
@@ -46,17 +48,36 @@ class NaiveEngine final : public PlainEngine {
   void finish_at_exit(std::chrono::milliseconds) override {}
 
  private:
+  using Operations = std::list<PlainOperation>;
   struct Completed;  // the AsyncState of this engine
+
+  /// An asynchronous operation whose callable has returned and whose completion has not come.
+  struct Incomplete {
+    const PlainOperation& operation;
+    Operations held_back;  ///< by it, or by one of these
+    Incomplete* outer;     ///< one that is older; null: there is none
+  };
+  /// What has ended and may be the last use of an exception. It is destroyed without the turn, as
+  /// an exception may do anything then.
+  struct Ended {
+    Operations operations;
+    DroppedFailures dropped;
+  };
 
   bool inside() const;
   /// Throws EngineStopped, naming `call`, if there are no pushes from outside any more.
   void check_goes_on(std::string_view call) const;
-  void run(PlainOperation operation);
+  /// Takes the operation's place behind the deferred ones.
+  void defer(const Submission& submission);
+  void run_deferred(Ended& ended) noexcept;
+  /// Runs the first of the deferred operations.
+  void run_next() noexcept;
   /// Runs the callable, unless `skip`, destroys it and waits for its completion. What was thrown.
-  std::exception_ptr call_and_wait(PlainOperation& operation, bool skip);
-  void run_deferred();
+  std::exception_ptr call_and_wait(PlainOperation& operation, bool skip) noexcept;
   /// Runs the deferred operations that need not wait for `pending` to complete.
-  void run_independent(const PlainOperation& pending);
+  void run_independent(const PlainOperation& pending) noexcept;
+  /// True if `operation` has to wait for one that is incomplete, or for what that holds back.
+  bool is_held_back(const PlainOperation& operation) const;
   static bool conflict(const PlainOperation& a, const PlainOperation& b);
   std::unique_lock<base::Mutex> take_turn() const;
 
@@ -64,9 +85,9 @@ class NaiveEngine final : public PlainEngine {
   mutable base::Mutex turn_;
   base::Atomic<bool> stopped_{false};
   const PlainOperation* running_ = nullptr;  ///< whose callable runs
-  std::deque<PlainOperation> deferred_;
-  /// Not completed, or held back by one that is not.
-  std::vector<const PlainOperation*> ahead_;
+  Operations deferred_;
+  Incomplete* incomplete_ = nullptr;  ///< the newest one
+  Operations ended_operations_;       ///< for Ended
 };
 
 }  // namespace heddle::detail

@@ -1,6 +1,6 @@
 #include "engine/plain_engine.h"
 
-#include <algorithm>
+#include <new>
 #include <utility>
 
 #include "engine/async_state.h"
@@ -11,10 +11,6 @@
 
 namespace heddle::detail {
 namespace {
-
-bool contains(const std::vector<Var>& list, const Var& var) {
-  return std::find(list.begin(), list.end(), var) != list.end();
-}
 
 std::vector<AccessCheck::Declared> declared_by(const PlainOperation& operation) {
   std::vector<AccessCheck::Declared> declared;
@@ -30,18 +26,21 @@ PlainEngine::PlainEngine(const EngineOptions& options)
 
 void PlainEngine::check(const Submission& submission) const { check_variables(submission, id()); }
 
-PlainOperation PlainEngine::adopt(const Submission& submission) {
-  check(submission);
+void PlainEngine::check(const ProgramRun& run) const {
+  for (const VarState* const var : run.variables()) check_usable(var, id(), "Recording::run");
+}
+
+PlainOperation PlainEngine::describe(const Submission& submission) {
   PlainOperation operation;
-  for (std::size_t i = 0; i < submission.mutates.size(); ++i) {
-    Var var = handle(submission.mutates[i]);
-    if (!contains(operation.mutates, var)) operation.mutates.push_back(std::move(var));
-  }
-  for (std::size_t i = 0; i < submission.reads.size(); ++i) {
-    Var var = handle(submission.reads[i]);
-    if (contains(operation.mutates, var) || contains(operation.reads, var)) continue;
-    operation.reads.push_back(std::move(var));
-  }
+  const std::uint64_t mark = ++described_;
+  const auto add = [mark](const VarList& list, std::vector<Var>& to) {
+    to.reserve(list.size());
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (std::exchange(list[i]->last_push, mark) != mark) to.push_back(handle(list[i]));
+    }
+  };
+  add(submission.mutates, operation.mutates);
+  add(submission.reads, operation.reads);
   operation.kind = submission.kind;
   operation.name = submission.options->name;
   operation.options = *submission.options;
@@ -52,28 +51,14 @@ PlainOperation PlainEngine::adopt(const Submission& submission) {
     operation.pushed_at = now_ns();
     operation.cost = ModelCost::of(submission, *this);
   }
-  if (submission.task != nullptr) operation.task = std::move(*submission.task);
-  if (submission.async_task != nullptr) operation.async_task = std::move(*submission.async_task);
-  operation.sequence = ++last_sequence_;
-  if (operation.kind == Submission::Kind::kDelete) submission.mutates[0]->deleted = true;
   return operation;
 }
 
-std::vector<PlainOperation> PlainEngine::adopt_block(ProgramRun& run) {
-  for (const VarState* const var : run.variables()) check_usable(var, id(), "Recording::run");
-  const std::uint64_t before = last_sequence_;
-  try {
-    std::vector<PlainOperation> operations;
-    operations.reserve(run.size());
-    for (std::size_t i = 0; i < run.size(); ++i) {
-      operations.push_back(
-          run.submit(i, [this](const Submission& submission) { return adopt(submission); }));
-    }
-    return operations;
-  } catch (...) {
-    last_sequence_ = before;
-    throw;
-  }
+void PlainEngine::take(PlainOperation& described, const Submission& submission) noexcept {
+  if (submission.task != nullptr) described.task = std::move(*submission.task);
+  if (submission.async_task != nullptr) described.async_task = std::move(*submission.async_task);
+  described.sequence = ++last_sequence_;
+  if (described.kind == Submission::Kind::kDelete) submission.mutates[0]->deleted = true;
 }
 
 FailurePtr PlainEngine::skip_reason(const PlainOperation& operation) const {
@@ -134,8 +119,8 @@ PlainEngine::Called PlainEngine::call(PlainOperation& operation, bool skip,
   return called;
 }
 
-void PlainEngine::conclude(const PlainOperation& operation, FailurePtr skipped,
-                           const std::exception_ptr& error) {
+Outcome PlainEngine::conclude(const PlainOperation& operation, FailurePtr skipped,
+                              const std::exception_ptr& error) noexcept {
   Outcome outcome = Outcome::kCompleted;
   FailurePtr poison = std::move(skipped);
   if (poison != nullptr) {
@@ -146,13 +131,12 @@ void PlainEngine::conclude(const PlainOperation& operation, FailurePtr skipped,
     poison = failed(operation.sequence, operation.name, operation.options.device, error);
     errors_.add(poison);
   }
-  for (const Var& var : operation.reads) keep_beyond_lock(VarRef(var).state()->poison);
   for (const Var& var : operation.mutates) {
     VarState& variable = *VarRef(var).state();
-    keep_beyond_lock(variable.carry(poison));
+    dropped_.add(variable.carry(poison));
     if (operation.kind != Submission::Kind::kClear) ++variable.version;
   }
-  keep_beyond_lock(std::move(poison));
+  dropped_.add(std::move(poison));
   switch (outcome) {
     case Outcome::kCompleted:
       ++ended_.completed;
@@ -166,9 +150,10 @@ void PlainEngine::conclude(const PlainOperation& operation, FailurePtr skipped,
       break;
   }
   if (tracing()) keep_record(operation, outcome);
+  return outcome;
 }
 
-void PlainEngine::keep_record(const PlainOperation& operation, Outcome outcome) {
+void PlainEngine::keep_record(const PlainOperation& operation, Outcome outcome) noexcept try {
   const std::int64_t done = now_ns();
   const bool ran = outcome == Outcome::kCompleted || outcome == Outcome::kFailed;
   OpRecord record;
@@ -194,6 +179,7 @@ void PlainEngine::keep_record(const PlainOperation& operation, Outcome outcome) 
   add(operation.mutates, true);
   add(operation.reads, false);
   trace_.add(std::move(record), std::move(modelled));
+} catch (const std::bad_alloc&) {
 }
 
 void PlainEngine::raise_poison(const FailurePtr& poison, bool reads_too) {

@@ -27,7 +27,8 @@ struct PlainOperation {
   std::string name;
   std::uint64_t sequence = 0;
 
-  RunContext context;  ///< of the running callable; kept until the operation ends
+  RunContext context;        ///< of the running callable; kept until the operation ends
+  std::exception_ptr error;  ///< that it has ended with
 
   // If traced; 0: not reached.
   std::int64_t pushed_at = 0;
@@ -38,6 +39,9 @@ struct PlainOperation {
 
 /// What the engines without threads (kNaive and kExplore) share: operations as they were pushed,
 /// how a callable is run, and the books about how operations ended.
+///
+/// What needs memory is done before an operation is taken: a push that throws pushes nothing, and
+/// what is taken ends whatever happens.
 ///
 /// Thread safety: the public members may be called from any thread. Of the protected ones call()
 /// belongs to the thread that runs the operation and is called without the derived engine's lock,
@@ -65,14 +69,16 @@ class PlainEngine : public EngineCore {
 
   /// Throws std::invalid_argument if a variable is not usable.
   void check(const Submission& submission) const;
-  /// Takes the next sequence number. Throws std::invalid_argument, with `submission` as it was,
-  /// if a variable is not usable.
-  PlainOperation adopt(const Submission& submission);
-  /// adopt() for all operations of a run, or for none.
-  std::vector<PlainOperation> adopt_block(ProgramRun& run);
+  /// The same for a run of a recording.
+  void check(const ProgramRun& run) const;
+  /// An operation as `submission` says, whose variables check() has looked at. It still lacks its
+  /// callable, which stays where it is, and its number: see take(). Throws std::bad_alloc.
+  PlainOperation describe(const Submission& submission);
+  /// What describe() has made of `submission` gets the callable and the next sequence number.
+  void take(PlainOperation& described, const Submission& submission) noexcept;
   std::uint64_t last_sequence() const { return last_sequence_; }
-  /// What was adopted from number `first` on is not kept.
-  void disown_from(std::uint64_t first) { last_sequence_ = first - 1; }
+  /// What was taken after number `last` is not kept.
+  void forget_after(std::uint64_t last) { last_sequence_ = last; }
 
   /// Why `operation`, whose turn it is, must not run: poison that it meets, or cancellation. Null:
   /// it runs.
@@ -83,13 +89,14 @@ class PlainEngine : public EngineCore {
   Called call(PlainOperation& operation, bool skip, const std::shared_ptr<AsyncState>& completion);
 
   /// Ends `operation`: gives its variables their version and poison, counts and records it.
-  /// `skipped` as skip_reason() gave it; `error` else tells whether it failed.
-  void conclude(const PlainOperation& operation, FailurePtr skipped,
-                const std::exception_ptr& error);
+  /// `skipped` as skip_reason() gave it; `error` else tells whether it failed. Unless it has
+  /// completed, `operation` may be the last use of an exception.
+  Outcome conclude(const PlainOperation& operation, FailurePtr skipped,
+                   const std::exception_ptr& error) noexcept;
 
-  /// Poison that may have been the last use of an exception, which may do anything when it is
-  /// destroyed, as to push: for the caller to destroy without the lock.
-  std::vector<FailurePtr> take_dropped() { return std::exchange(dropped_, {}); }
+  /// Exceptions that were lifted from variables. They may do anything when they are destroyed, as
+  /// to push: for the caller to destroy without the lock.
+  void take_dropped(DroppedFailures& to) noexcept { dropped_.swap(to); }
 
   /// Throws what raises a wait for a variable with this poison, if there is any.
   void raise_poison(const FailurePtr& poison, bool reads_too);
@@ -110,13 +117,11 @@ class PlainEngine : public EngineCore {
   bool shutdown_cancelled_ = false;  ///< kCancel has skipped operations
 
  private:
-  void keep_record(const PlainOperation& operation, Outcome outcome);
-  void keep_beyond_lock(FailurePtr poison) {
-    if (poison != nullptr) dropped_.push_back(std::move(poison));
-  }
+  void keep_record(const PlainOperation& operation, Outcome outcome) noexcept;
 
   std::uint64_t last_sequence_ = 0;
-  std::vector<FailurePtr> dropped_;
+  std::uint64_t described_ = 0;  ///< how many operations: VarState::last_push
+  DroppedFailures dropped_;
   ErrorLog errors_;
   TraceLog trace_;
 };

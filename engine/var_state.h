@@ -45,7 +45,7 @@ struct alignas(64) VarState : base::InBlockCache<VarState> {
   alignas(64) bool is_poisoned = false;  ///< `poison`, which lies on another line, is not null
   std::uint32_t ended = 0;       ///< accesses of `named` that are not yet told to `remaining`
   std::uint64_t version = 0;     ///< ended operations that mutate it
-  std::uint64_t last_push = 0;   ///< the last push that named it: folds duplicates
+  std::uint64_t last_push = 0;   ///< a number of the last push that named it: folds duplicates
   Access* oldest = nullptr;      ///< of the accesses that have not ended
   Access* newest = nullptr;      ///< of the same
   Access* last_write = nullptr;  ///< the newest of them that is a write

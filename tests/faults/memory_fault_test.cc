@@ -37,7 +37,7 @@ void settle(Engine& engine) {
 
 void run_without_memory(FailingMemory::Of threads, std::uint64_t seed, Tally& tally) {
   Random random(seed);
-  EngineOptions options = parallel_engine(seed);
+  EngineOptions options = any_engine(seed);
   options.trace = random.one_in(3);
   std::optional<Engine> engine(options);
   Load load(*engine, {}, /*gpus=*/random.one_in(2) ? 2 : 0);

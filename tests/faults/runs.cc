@@ -24,6 +24,13 @@ std::int64_t status_number(std::string_view key) {
   return -1;
 }
 
+EngineOptions in_turn(const std::vector<EngineOptions>& engines, std::uint64_t seed) {
+  constexpr std::array<std::size_t, 4> kLimits = {65536, 256, 16, 1};
+  EngineOptions options = engines[seed % engines.size()];
+  options.max_pending = kLimits[seed / engines.size() % kLimits.size()];
+  return options;
+}
+
 }  // namespace
 
 bool is_full_run() {
@@ -40,15 +47,12 @@ int runs(int quick, int full) {
 
 EngineOptions parallel_engine(std::uint64_t seed) {
   static const std::vector<EngineOptions> engines = support::parallel_engines();
-  constexpr std::array<std::size_t, 4> kLimits = {65536, 256, 16, 1};
-  EngineOptions options = engines[seed % engines.size()];
-  options.max_pending = kLimits[seed / engines.size() % kLimits.size()];
-  return options;
+  return in_turn(engines, seed);
 }
 
 EngineOptions any_engine(std::uint64_t seed) {
   static const std::vector<EngineOptions> engines = support::every_engine();
-  return engines[seed % engines.size()];
+  return in_turn(engines, seed);
 }
 
 std::uint64_t Random::next() { return support::mix(seed_, ++drawn_); }
