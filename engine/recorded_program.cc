@@ -31,12 +31,11 @@ class ProgramRun::Hold {
 
 void RecordedProgram::add(RecordedOp&& op, const Submission& submission) {
   const std::size_t before = variables_.size();
+  std::unordered_set<const VarState*> named;
   const auto add_list = [&](const VarList& list, std::uint32_t& count) {
     for (std::size_t i = 0; i < list.size(); ++i) {
-      Var var = EngineCore::handle(list[i]);
-      const auto first = variables_.begin() + static_cast<std::ptrdiff_t>(op.first_variable);
-      if (std::find(first, variables_.end(), var) != variables_.end()) continue;
-      variables_.push_back(std::move(var));
+      if (!named.insert(list[i]).second) continue;
+      variables_.push_back(EngineCore::handle(list[i]));
       ++count;
     }
   };
@@ -79,9 +78,10 @@ bool RecordedProgram::may_have_graph() const {
   constexpr unsigned kHarmless =
       Operation::kOverwrites | Operation::kBrief | Operation::kNamed | Operation::kManyAccesses;
   return !ops_.empty() && std::all_of(ops_.begin(), ops_.end(), [this](const RecordedOp& op) {
+    const unsigned harmless = kHarmless | Operation::flags_of(op.kind, op.options.lane);
     return op.kind == Submission::Kind::kRun && op.call.index() != 1 && op.route.queue != nullptr &&
            op.route.queue == ops_.front().route.queue && !op.route.queue->is_stream() &&
-           op.priority == ops_.front().priority && (op.route.flags & ~kHarmless) == 0;
+           op.priority == ops_.front().priority && (op.route.flags & ~harmless) == 0;
   });
 }
 

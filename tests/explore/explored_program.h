@@ -29,7 +29,8 @@ ExploredProgram held_program(std::uint64_t seed);
 /// Many operations of a few variables in one lane, and in one of each GPU, of which each knows what
 /// it must find, and which others ask about now and then.
 ExploredProgram short_program(std::uint64_t seed);
-/// Small operations in several lanes, and then some that need each other, one for each worker.
+/// Small operations in several lanes, pushed and recorded, and then some that need each other, one
+/// for each worker.
 ExploredProgram lanes_program(std::uint64_t seed);
 /// Shutdown and cancellation while others push: each operation is run once or not at all, and
 /// counted.

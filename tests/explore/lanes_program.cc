@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::array kLanes = {Lane::kCompute, Lane::kCopyIn, Lane::kCopyOut, Lane::kBlocking};
 constexpr int kMostRounds = 3;
+constexpr int kMostRuns = 2;
 /// One of each lane, and the two more that compute.
 constexpr int kMostMeet = static_cast<int>(kLanes.size()) + 2;
 
@@ -33,6 +34,7 @@ class LanesProgram {
     const int rounds = 1 + below(kMostRounds);
     for (int i = 0; i < rounds; ++i) {
       push_some();
+      if (below(2) == 0) run_recorded();
       if (below(2) == 0) engine_.wait_for_all();
       if (below(2) == 0) meet();
     }
@@ -85,6 +87,19 @@ class LanesProgram {
     const int count = std::min(in_one ? 34 : 1 + below(12), room_);
     room_ -= count;
     for (int i = 0; i < count; ++i) push([] {}, {variable()}, in_one ? one : lane());
+  }
+  /// Of a recording, which may have a graph if its operations share a queue, as in one lane.
+  void run_recorded() {
+    const int count = std::min(1 + below(12), room_ / kMostRuns);
+    const bool in_one = below(4) != 0;
+    const Lane one = lane();
+    const Recording recording = engine_.record([&] {
+      for (int i = 0; i < count; ++i) push([] {}, {variable()}, in_one ? one : lane());
+    });
+    const int runs = 1 + below(kMostRuns);
+    room_ -= runs * count;
+    for (int i = 0; i < runs; ++i) recording.run();
+    pushed_ += static_cast<std::uint64_t>((runs - 1) * count);
   }
   void meet();
 
