@@ -34,6 +34,8 @@ struct GraphItem : ReadyNode {
   std::uint32_t close_row() { return at_.fetch_add(kClosed, std::memory_order_acquire); }
   /// How far the worker has come in a row that is not closed: what it is at.
   std::uint32_t reached() const { return at_.load(std::memory_order_acquire); }
+  /// It stands in a queue, or is on its way there or from there to a worker.
+  bool is_queued() const { return is_used && !is_running; }
   /// The same for who only looks on, and for the worker.
   std::uint32_t at() const { return at_.load(std::memory_order_relaxed) & ~kClosed; }
 

@@ -19,6 +19,14 @@ constexpr std::int64_t kLong = 50'000;
 /// of them are faster with one worker.
 constexpr std::int64_t kLongWait = 5'000'000;
 
+void submit(WorkerPool& pool, GraphItem* item, bool helps) {
+  if (item != nullptr) {
+    pool.put(*item);
+  } else if (helps) {
+    pool.wake_one();
+  }
+}
+
 }  // namespace
 
 GraphRun::GraphRun(ProgramRun& run, WorkerPool& pool)
@@ -105,6 +113,7 @@ void GraphRun::set_place(GraphItem& item) {
 void GraphRun::grant(ReadyList& uses) {
   GraphItem* item = nullptr;
   bool helps = false;
+  bool outranks = false;
   WorkerPool& pool = pool_;  // what follows the lock may be later than the end of the run
   {
     const std::lock_guard lock(lock_);
@@ -122,8 +131,10 @@ void GraphRun::grant(ReadyList& uses) {
     keep_going_if_first();
     item = item_for_ready();
     helps = item == nullptr && wants_help();
+    outranks = priority_.is_lent() && item == nullptr && outranks_queued();
   }
   submit(pool, item, helps);
+  if (outranks) pool.raise_runs();
 }
 
 bool GraphRun::end_push() {
@@ -140,14 +151,6 @@ bool GraphRun::end_push() {
   }
   submit(pool, item, helps);
   return false;
-}
-
-void GraphRun::submit(WorkerPool& pool, GraphItem* item, bool helps) {
-  if (item != nullptr) {
-    pool.put(*item);
-  } else if (helps) {
-    pool.wake_one();
-  }
 }
 
 void GraphRun::leave_order_if_stuck() {
@@ -236,7 +239,25 @@ bool GraphRun::wants_help() const {
   return (!ready_.empty() || holds_back()) && pool_.lacks_searcher();
 }
 
-void GraphRun::lend(int priority, std::uint32_t last) { pool_.lend(*this, priority, last); }
+bool GraphRun::outranks_queued() {
+  if (ready_.empty()) return false;
+  const int priority = priority_.of(ready_.first());
+  bool has_queued = false;
+  for (const GraphItem& item : items_) {
+    if (!item.is_queued()) continue;
+    if (item.priority() >= priority) return false;
+    has_queued = true;
+  }
+  return has_queued;
+}
+
+void GraphRun::lend(int priority, std::uint32_t last) {
+  {
+    const std::lock_guard lock(lock_);
+    if (!priority_.lend(priority, last)) return;
+  }
+  pool_.raise_runs();
+}
 
 std::uint64_t GraphRun::ended() const {
   return ended(Outcome::kCompleted) + ended(Outcome::kFailed) + ended(Outcome::kSkipped) +
@@ -291,6 +312,7 @@ GraphRun::Step GraphRun::end(GraphItem& item, std::uint32_t i, Outcome outcome) 
   step.has_more = take_next(item);
   if (step.has_more) fetch_behind(item);
   step.wants_help = wants_help();
+  step.outranks = priority_.is_lent() && outranks_queued();
   step.in_order = ready_.in_order();
   return step;
 }

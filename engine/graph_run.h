@@ -125,9 +125,9 @@ class GraphRun {
   /// The worker that posts the end of a use may leave it to others to take note of it.
   bool keeps_order() const { return keeps_order_.load(); }
 
-  /// For WorkerPool::lend(): `moved` gets each item that is raised and may be queued; what it had.
+  /// For WorkerPool: `moved` gets each item that is raised and may be queued, and what it had.
   template <class Moved>
-  void raise_items(int priority, std::uint32_t last, Moved&& moved);
+  void raise_items(Moved&& moved);
   /// The item goes before what it would go behind as it was pushed.
   bool is_lent(const GraphItem& item) const { return item.priority() != priority_.pushed(); }
 
@@ -168,7 +168,6 @@ class GraphRun {
   void count(Outcome outcome, std::uint32_t more);
   /// The item's row is known to have completed up to `at`.
   void reach(GraphItem& item, std::uint32_t at);
-  static void submit(WorkerPool& pool, GraphItem* item, bool helps);
   /// Where the first operation stands that is ready; in order, that may become ready.
   ReadyPlace first_place() {
     return {.sequence = sequence(ready_.first()), .priority = priority_.of(ready_.first())};
@@ -176,6 +175,7 @@ class GraphRun {
   /// Before its first grant it has no sequence numbers, either.
   bool holds_back() const { return is_shared_ && granted_ != 0 && ready_.holds_back(); }
   bool wants_help() const;
+  bool outranks_queued();  ///< something is ready that is more urgent than all items in queues
   bool can_wait(const ReadyPlace& other);
   /// Out of order if the next operation does not become ready at once.
   void leave_order_if_stuck();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 
 #include "engine/graph_run.h"
 #include "engine/operation.h"
@@ -12,14 +13,17 @@
 namespace heddle::detail {
 
 template <class Moved>
-void GraphRun::raise_items(int priority, std::uint32_t last, Moved&& moved) {
+void GraphRun::raise_items(Moved&& moved) {
   const std::lock_guard lock(lock_);
-  if (!priority_.lend(priority, last)) return;
+  bool outranks = outranks_queued();
   for (GraphItem& item : items_) {
-    if (!item.is_used || item.is_running || item.op == GraphItem::kNone) continue;
+    if (!item.is_queued()) continue;
     const int before = item.priority();
-    item.set_priority(priority_.of(item.op));
-    if (item.priority() != before) moved(item, before);
+    int priority = std::max(before, priority_.of(item.op));
+    // Who takes it up begins with what goes first.
+    if (std::exchange(outranks, false)) priority = std::max(priority, priority_.of(ready_.first()));
+    item.set_priority(priority);
+    if (priority != before) moved(item, before);
   }
 }
 

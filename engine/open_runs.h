@@ -25,6 +25,11 @@ class OpenRuns {
   /// An item with an operation that goes before `other`, which may be none, of another run than
   /// `but`; or null.
   GraphItem* join(const ReadyPlace& other, const GraphRun* but = nullptr) const;
+  /// As GraphRun::raise_items(), of all.
+  template <class Moved>
+  void raise_items(Moved&& moved) const {
+    for (GraphRun* const run : runs_) run->raise_items(moved);
+  }
   bool has_ready() const;
   bool has_held_in_order() const;
   /// All do that keep order, or those that are stuck. True if any may have: what is posted has to

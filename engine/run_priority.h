@@ -13,7 +13,8 @@ class RunPriority {
  public:
   explicit RunPriority(int pushed) : pushed_(pushed), lent_(pushed) {}
 
-  int pushed() const { return pushed_; }  ///< by any thread
+  int pushed() const { return pushed_; }      ///< by any thread
+  bool is_lent() const { return end_ != 0; }  ///< some have got a higher one
   int of(std::uint32_t op) const { return op < end_ ? lent_ : pushed_; }
   /// For operations up to `last`. Where several priorities are lent the highest counts for all of
   /// them. False if that changes nothing.

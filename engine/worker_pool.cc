@@ -160,36 +160,33 @@ void WorkerPool::raise(Operation& operation, int from, int to) {
   {
     const std::lock_guard lock(mutex_);
     empty_inbox();
-    if (queue_.raise(operation, from, to) || take_from_batch(operation)) {
-      if (taken_.is_urgent(to, operation.sequence)) taken_.call_back();
-    }
+    move_up(operation, from, to);
     woken = claim_sleeper();
   }
   PoolGroup::wake(woken);
 }
 
-void WorkerPool::lend(GraphRun& run, int priority, std::uint32_t last) {
+void WorkerPool::raise_runs() {
   Worker* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);
     empty_inbox();
-    run.raise_items(priority, last, [this](GraphItem& item, int before) {
-      if (!queue_.raise(item, before, item.priority()) && !take_from_batch(item)) return;
-      if (taken_.is_urgent(item.priority(), item.sequence)) taken_.call_back();
-    });
+    open_runs_.raise_items(
+        [this](GraphItem& item, int before) { move_up(item, before, item.priority()); });
     woken = claim_sleeper();
   }
   PoolGroup::wake(woken);
 }
 
-/// Puts `node` back into the queue if a worker has taken it along and has not begun it.
-bool WorkerPool::take_from_batch(ReadyNode& node) {
-  for (const auto& worker : workers_) {
-    if (!worker->batch.remove(node)) continue;
+/// `node`, if it is in the queue, or a worker has taken it along and has not begun it, has got a
+/// higher priority.
+void WorkerPool::move_up(ReadyNode& node, int from, int to) {
+  if (!queue_.raise(node, from, to)) {
+    const auto has_it = [&node](const auto& worker) { return worker->batch.remove(node); };
+    if (std::none_of(workers_.begin(), workers_.end(), has_it)) return;
     queue_.push(node);
-    return true;
   }
-  return false;
+  if (taken_.is_urgent(to, node.sequence)) taken_.call_back();
 }
 
 void WorkerPool::execute(const device::Work& work) noexcept { put(items_.make(work)); }

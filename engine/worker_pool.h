@@ -78,7 +78,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void open(GraphRun& run);  ///< idle workers look for ready operations there until it is closed
   bool may_open() const { return open_runs_.may_add(); }
   void close(GraphRun& run);
-  void lend(GraphRun& run, int priority, std::uint32_t last);  ///< to its operations up to that
+  void raise_runs();  ///< a priority was lent to one, or what has got one there has become ready
   bool lacks_searcher() const;  ///< nobody searches, a worker sleeps: wake_one() must be called
   /// Of the run that the first worker is at, and looks at others after it; or its sequence is 0.
   ReadyPlace run_of_first() const;
@@ -147,7 +147,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   void collect_overdue();
   ReadyNode* from_batch(Worker& me);
   void return_batch(Worker& me);
-  bool take_from_batch(ReadyNode& node);
+  void move_up(ReadyNode& node, int from, int to);
   ReadyNode* search(Worker& me);
   ReadyNode* find(Worker& me, bool has_seat);
   void begin_work(Worker& me, std::unique_lock<base::SpinLock>& lock, bool searching);

@@ -52,6 +52,7 @@ ReadyNode* WorkerPool::run_recorded(Worker& me, GraphItem& item) {
     const std::uint32_t ended = item.at();
     GraphRun::Step step = run.end(item, ended, outcome);
     if (step.wants_help) wake_one();
+    if (step.outranks) raise_runs();
     if (step.in_order && step.has_more) {
       if (!step.ended.empty()) engine_.post_recorded(run, me.mailbox, step.ended);
     } else if (step.in_order || !step.ended.empty()) {

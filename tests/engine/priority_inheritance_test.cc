@@ -40,8 +40,10 @@ class Program {
     engine_.push([this, name] { log_.add(name); }, reads, mutates,
                  {.lane = lane_, .priority = priority});
   }
+  /// The worker takes up what has been pushed.
+  void begin() { held_.release(); }
   std::vector<std::string> order() {
-    held_.release();
+    begin();
     engine_.wait_for_all();
     return log_.entries();
   }
@@ -182,6 +184,52 @@ TEST_CASE("a run of a recording is raised for each that waits for it") {
   program.push("urgent y", {y}, {}, 10);
   program.push("urgent x", {x}, {}, 10);
   CHECK(program.order() == Names{"x", "y", "x", "x", "urgent y", "urgent x", "between"});
+}
+
+TEST_CASE("what becomes ready in a run goes first although another operation of it is queued") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Program program(options);
+  const Var x = program.variable();
+  const Var y = program.variable();
+  const Var before = program.variable();
+  HeldOperation held(program.engine(), {}, {before, x}, {.lane = Lane::kBlocking});
+  const Recording recording = program.engine().record([&] {
+    push_four(program, "needed", {}, {x});
+    push_four(program, "rest", {}, {y});
+  });
+  recording.run();
+  program.push("between", {}, {}, 5);
+  program.push("urgent", {x}, {}, 10);
+  held.release();
+  program.engine().wait_for_var(before);
+  CHECK(program.order() == Names{"needed", "needed", "needed", "needed", "urgent", "between",
+                                 "rest", "rest", "rest", "rest"});
+}
+
+TEST_CASE("what becomes ready in a run goes before what a worker has taken along") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Program program(options);
+  const Var x = program.variable();
+  const Var y = program.variable();
+  const Var before = program.variable();
+  HeldOperation held(program.engine(), {}, {before, x}, {.lane = Lane::kBlocking});
+  HeldOperation first(program.engine(), {}, {}, {.priority = 5});
+  for (int i = 0; i < 40; ++i) program.push("between", {}, {}, 5);
+  const Recording recording = program.engine().record([&] {
+    push_four(program, "needed", {}, {x});
+    push_four(program, "rest", {}, {y});
+  });
+  recording.run();
+  program.push("urgent", {x}, {}, 10);
+  program.begin();
+  first.wait_until_started();
+  held.release();
+  program.engine().wait_for_var(before);
+  first.release();
+  const Names order = program.order();
+  REQUIRE(order.size() == 49);
+  CHECK(Names(order.begin(), order.begin() + 6) ==
+        Names{"needed", "needed", "needed", "needed", "urgent", "between"});
 }
 
 TEST_CASE("a priority is passed on from one run of a recording to the one before") {
