@@ -135,17 +135,21 @@ void push_four(Program& program, const std::string& each, VarList reads, VarList
   for (int i = 0; i < 4; ++i) program.push(each, reads, mutates);
 }
 
+/// Four operations that write `x`, and four that have nothing to do with it.
+Recording record_needed_and_rest(Program& program, const Var& x) {
+  const Var y = program.variable();
+  return program.engine().record([&] {
+    push_four(program, "needed", {}, {x});
+    push_four(program, "rest", {}, {y});
+  });
+}
+
 TEST_CASE(
     "of a run of a recording what an urgent operation waits for goes before what lies between") {
   HEDDLE_FOR_EACH(options, one_worker_engines);
   Program program(options);
   const Var x = program.variable();
-  const Var y = program.variable();
-  const Recording recording = program.engine().record([&] {
-    push_four(program, "needed", {}, {x});
-    push_four(program, "rest", {}, {y});
-  });
-  recording.run();
+  record_needed_and_rest(program, x).run();
   program.push("between", {}, {}, 5);
   program.push("urgent", {x}, {}, 10);
   CHECK(program.order() == Names{"needed", "needed", "needed", "needed", "urgent", "between",
@@ -190,14 +194,9 @@ TEST_CASE("what becomes ready in a run goes first although another operation of 
   HEDDLE_FOR_EACH(options, one_worker_engines);
   Program program(options);
   const Var x = program.variable();
-  const Var y = program.variable();
   const Var before = program.variable();
   HeldOperation held(program.engine(), {}, {before, x}, {.lane = Lane::kBlocking});
-  const Recording recording = program.engine().record([&] {
-    push_four(program, "needed", {}, {x});
-    push_four(program, "rest", {}, {y});
-  });
-  recording.run();
+  record_needed_and_rest(program, x).run();
   program.push("between", {}, {}, 5);
   program.push("urgent", {x}, {}, 10);
   held.release();
@@ -210,16 +209,11 @@ TEST_CASE("what becomes ready in a run goes before what a worker has taken along
   HEDDLE_FOR_EACH(options, one_worker_engines);
   Program program(options);
   const Var x = program.variable();
-  const Var y = program.variable();
   const Var before = program.variable();
   HeldOperation held(program.engine(), {}, {before, x}, {.lane = Lane::kBlocking});
   HeldOperation first(program.engine(), {}, {}, {.priority = 5});
   for (int i = 0; i < 40; ++i) program.push("between", {}, {}, 5);
-  const Recording recording = program.engine().record([&] {
-    push_four(program, "needed", {}, {x});
-    push_four(program, "rest", {}, {y});
-  });
-  recording.run();
+  record_needed_and_rest(program, x).run();
   program.push("urgent", {x}, {}, 10);
   program.begin();
   first.wait_until_started();
