@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -40,10 +42,8 @@ class Program {
     engine_.push([this, name] { log_.add(name); }, reads, mutates,
                  {.lane = lane_, .priority = priority});
   }
-  /// The worker takes up what has been pushed.
-  void begin() { held_.release(); }
   std::vector<std::string> order() {
-    begin();
+    held_.release();
     engine_.wait_for_all();
     return log_.entries();
   }
@@ -135,6 +135,24 @@ void push_four(Program& program, const std::string& each, VarList reads, VarList
   for (int i = 0; i < 4; ++i) program.push(each, reads, mutates);
 }
 
+/// An operation that writes `x`, and lacks nothing but its completion: done() ends it and hands on
+/// what waits for it, all on the calling thread.
+class Incomplete {
+ public:
+  Incomplete(Program& program, const Var& x) {
+    Engine& engine = program.engine();
+    engine.push_async([this](RunContext&, Completion last) { completion_ = std::move(last); }, {},
+                      {x}, {.lane = Lane::kBlocking});
+    const Var next = program.variable();  // of what the lane's worker runs when it has returned
+    engine.push([] {}, {}, {next}, {.lane = Lane::kBlocking});
+    engine.wait_for_var(next);
+  }
+  void done() { completion_->done(); }
+
+ private:
+  std::optional<Completion> completion_;
+};
+
 /// Four operations that write `x`, and four that have nothing to do with it.
 Recording record_needed_and_rest(Program& program, const Var& x) {
   const Var y = program.variable();
@@ -194,13 +212,11 @@ TEST_CASE("what becomes ready in a run goes first although another operation of 
   HEDDLE_FOR_EACH(options, one_worker_engines);
   Program program(options);
   const Var x = program.variable();
-  const Var before = program.variable();
-  HeldOperation held(program.engine(), {}, {before, x}, {.lane = Lane::kBlocking});
+  Incomplete before(program, x);
   record_needed_and_rest(program, x).run();
   program.push("between", {}, {}, 5);
   program.push("urgent", {x}, {}, 10);
-  held.release();
-  program.engine().wait_for_var(before);
+  before.done();
   CHECK(program.order() == Names{"needed", "needed", "needed", "needed", "urgent", "between",
                                  "rest", "rest", "rest", "rest"});
 }
@@ -209,17 +225,11 @@ TEST_CASE("what becomes ready in a run goes before what a worker has taken along
   HEDDLE_FOR_EACH(options, one_worker_engines);
   Program program(options);
   const Var x = program.variable();
-  const Var before = program.variable();
-  HeldOperation held(program.engine(), {}, {before, x}, {.lane = Lane::kBlocking});
-  HeldOperation first(program.engine(), {}, {}, {.priority = 5});
+  Incomplete before(program, x);
+  program.engine().push([&before] { before.done(); }, {}, {}, {.priority = 5});
   for (int i = 0; i < 40; ++i) program.push("between", {}, {}, 5);
   record_needed_and_rest(program, x).run();
   program.push("urgent", {x}, {}, 10);
-  program.begin();
-  first.wait_until_started();
-  held.release();
-  program.engine().wait_for_var(before);
-  first.release();
   const Names order = program.order();
   REQUIRE(order.size() == 49);
   CHECK(Names(order.begin(), order.begin() + 6) ==
