@@ -223,14 +223,23 @@ bool GraphRun::take_next(GraphItem& item) {
 }
 
 bool GraphRun::choose(GraphItem& item) {
-  const std::lock_guard lock(lock_);
-  item.is_running = true;
-  return take_next(item);
+  bool has_one = false;
+  bool outranks = false;
+  {
+    const std::lock_guard lock(lock_);
+    item.is_running = true;
+    has_one = take_next(item);
+    outranks = priority_.is_lent() && outranks_queued();
+  }
+  if (outranks) pool_.raise_runs();
+  return has_one;
 }
 
 void GraphRun::put_off(GraphItem& item) {
   const std::lock_guard lock(lock_);
   item.is_running = false;
+  // What has been lent a priority may have become ready since it was chosen.
+  ready_.take_first(item.op);
   item.last = item.op;
   set_place(item);
 }

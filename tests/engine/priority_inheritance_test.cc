@@ -24,6 +24,8 @@
 namespace heddle {
 namespace {
 
+using support::Counter;
+using support::Gate;
 using support::HeldOperation;
 using support::kLanes;
 using support::Log;
@@ -139,11 +141,10 @@ void push_four(Program& program, const std::string& each, VarList reads, VarList
 /// what waits for it, all on the calling thread.
 class Incomplete {
  public:
-  Incomplete(Program& program, const Var& x) {
-    Engine& engine = program.engine();
+  Incomplete(Engine& engine, const Var& x) {
     engine.push_async([this](RunContext&, Completion last) { completion_ = std::move(last); }, {},
                       {x}, {.lane = Lane::kBlocking});
-    const Var next = program.variable();  // of what the lane's worker runs when it has returned
+    const Var next = engine.new_variable();  // of what the lane's worker runs when it has returned
     engine.push([] {}, {}, {next}, {.lane = Lane::kBlocking});
     engine.wait_for_var(next);
   }
@@ -212,7 +213,7 @@ TEST_CASE("what becomes ready in a run goes first although another operation of 
   HEDDLE_FOR_EACH(options, one_worker_engines);
   Program program(options);
   const Var x = program.variable();
-  Incomplete before(program, x);
+  Incomplete before(program.engine(), x);
   record_needed_and_rest(program, x).run();
   program.push("between", {}, {}, 5);
   program.push("urgent", {x}, {}, 10);
@@ -225,7 +226,7 @@ TEST_CASE("what becomes ready in a run goes before what a worker has taken along
   HEDDLE_FOR_EACH(options, one_worker_engines);
   Program program(options);
   const Var x = program.variable();
-  Incomplete before(program, x);
+  Incomplete before(program.engine(), x);
   program.engine().push([&before] { before.done(); }, {}, {}, {.priority = 5});
   for (int i = 0; i < 40; ++i) program.push("between", {}, {}, 5);
   record_needed_and_rest(program, x).run();
@@ -234,6 +235,56 @@ TEST_CASE("what becomes ready in a run goes before what a worker has taken along
   REQUIRE(order.size() == 49);
   CHECK(Names(order.begin(), order.begin() + 6) ==
         Names{"needed", "needed", "needed", "needed", "urgent", "between"});
+}
+
+TEST_CASE("of what becomes ready in a run each worker that comes back begins with the urgent") {
+  EngineOptions options;
+  options.kind = EngineKind::kThreaded;
+  options.cpu_workers = 2;
+  Log<std::string> log;
+  Gate go;
+  Counter rests;
+  Counter needed;
+  Gate has_two;
+  Engine engine(options);
+  const Var source = engine.new_variable();
+  const Var x = engine.new_variable();
+  const Var y = engine.new_variable();
+  Incomplete before(engine, source);
+  const auto need = [&] {
+    log.add("needed");
+    needed.add();
+    has_two.wait();
+  };
+  const auto wait_to_go = [&] {
+    rests.add();
+    go.wait();
+  };
+  const std::vector<Var> others = {engine.new_variable(), engine.new_variable()};
+  const Recording recording = engine.record([&] {
+    engine.push(need, {source}, {x});
+    engine.push(need, {source}, {y});
+    for (const Var& rest : others) {
+      for (int i = 0; i < 4; ++i) engine.push(wait_to_go, {}, {rest});
+    }
+  });
+  recording.run();
+  rests.wait_for(2);
+  HeldOperation first(engine, {}, {}, {.priority = 5});
+  HeldOperation second(engine, {}, {}, {.priority = 5});
+  go.open();
+  for (const HeldOperation* held : {&first, &second}) held->wait_until_started();
+  for (int i = 0; i < 4; ++i) engine.push([&] { log.add("between"); }, {}, {}, {.priority = 5});
+  engine.push([] {}, {x, y}, {}, {.priority = 10});
+  before.done();
+  first.release();
+  needed.wait_for(1);
+  second.release();
+  while (log.entries().size() < 2) std::this_thread::yield();
+  const Names entries = log.entries();
+  CHECK(Names(entries.begin(), entries.begin() + 2) == Names{"needed", "needed"});
+  has_two.open();
+  engine.wait_for_all();
 }
 
 TEST_CASE("a priority is passed on from one run of a recording to the one before") {
