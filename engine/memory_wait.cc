@@ -70,7 +70,7 @@ void Ledger::end_memory_wait(const MemoryWait& wait) {
 }
 
 /// What was pushed before waits for nothing that was pushed later; but on a stream it may wait for
-/// this thread, which may be the one that ends what streams have done, and an asynchronous one for
+/// this thread, which may be issuing what stands before it there, and an asynchronous one for
 /// anything. Of what was pushed later, what is ready may end and free what it has read.
 MemoryRelief Ledger::relief_for(const MemoryWait& wait) {
   MemoryRelief relief;

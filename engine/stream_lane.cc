@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/base/sync.h"
+#include "engine/device/host_wait.h"
 #include "engine/kept_nodes.h"
 #include "engine/threaded_engine.h"
 #include "engine/trace_log.h"
@@ -67,8 +68,31 @@ void StreamLane::retire_some(std::unique_lock<base::SpinLock>& lock) {
 void StreamLane::issue_some(std::unique_lock<base::SpinLock>& lock) {
   if (issuing_) return;
   issuing_ = true;
-  // What was issued last. If it is not, the stream may be gone, unless something is queued.
-  bool is_held = false;
+  device::DeferredCalls* const later = runs_callables() ? device::deferred_calls() : nullptr;
+  if (later == nullptr || !may_issue() || !may_lack_memory()) return issue_claimed(lock);
+  later->add(deferred_);
+}
+
+/// Until then the lane stays, as something is queued, and from then on as close() waits.
+void StreamLane::issue_deferred(void* lane) {
+  auto& self = *static_cast<StreamLane*>(lane);
+  std::unique_lock lock(self.mutex_);
+  self.issue_claimed(lock);
+}
+
+void StreamLane::close() {
+  // Who has issued the last operation may be about to see that there is none any more.
+  const auto is_left = [this] {
+    const std::lock_guard lock(mutex_);
+    return !issuing_;
+  };
+  while (!is_left()) base::yield();
+  stream_.reset();
+}
+
+/// By the thread that has set issuing_.
+void StreamLane::issue_claimed(std::unique_lock<base::SpinLock>& lock) {
+  bool is_held = false;  // by the stream: what was issued last
   // Others may queue for ever: after many it is for who frees the next place.
   int left = kMostIssued;
   for (;;) {
@@ -90,19 +114,22 @@ void StreamLane::issue_some(std::unique_lock<base::SpinLock>& lock) {
   if (!queue_.empty()) hurry();
 }
 
-/// The caller may be the thread that ends the process, which must not stop at a callable. What only
-/// frees calls nothing of the user's.
-bool StreamLane::is_halted() const {
-  if (!runs_callables() || !engine_.has_halted()) return false;
-  const ReadyNode* const first = queue_.first().node;
-  return first == nullptr || !static_cast<const Operation&>(*first).is(Operation::kFreesEarly);
+const Operation* StreamLane::first() const {
+  return static_cast<const Operation*>(queue_.first().node);
 }
+
+/// What only frees calls nothing of the user's, and waits for nothing.
+bool StreamLane::may_lack_memory() const {
+  return runs_callables() && (first() == nullptr || !first()->is(Operation::kFreesEarly));
+}
+
+/// The caller may be the thread that ends the process, which must not stop at a callable.
+bool StreamLane::is_halted() const { return engine_.has_halted() && may_lack_memory(); }
 
 bool StreamLane::may_issue() {
   if (queue_.empty() || is_halted()) return false;
   if (in_flight_ < most_in_flight()) return true;
-  const ReadyNode* const first = queue_.first().node;
-  return first != nullptr && stream_->joins(static_cast<const Operation&>(*first).extras->recorded);
+  return first() != nullptr && stream_->joins(first()->extras->recorded);
 }
 
 void StreamLane::issue(Operation& op, bool& is_held) noexcept {
@@ -141,6 +168,7 @@ device::Token StreamLane::issue_behind_others(const Operation& op, const device:
       // What this thread holds back may be what gives some back.
       KeptNodes::give_back();
       device::flush_held_work();
+      const device::HostWait wait;
       base::sleep_for(kForMemory);
     }
   }

@@ -9,6 +9,7 @@
 #include "engine/announced_ops.h"
 #include "engine/base/spin_lock.h"
 #include "engine/device/backend.h"
+#include "engine/device/deferred_call.h"
 #include "engine/lane_queue.h"
 #include "engine/ready_queue.h"
 
@@ -30,9 +31,9 @@ class ThreadedEngine;
 /// Invariants (under mutex_):
 ///  - in_flight_ operations are issued and not finished, at most window_, or one more that was
 ///    overtaken for long. What the stream holds back together counts as one.
-///  - One thread at a time issues (issuing_); a thread that finds another at it leaves its
-///    operations to that one, which looks again before it stops, or has issued so many that it
-///    leaves the rest to who frees the next place.
+///  - One thread at a time issues (issuing_), or is going to, as there is something (deferred_); a
+///    thread that finds another at it leaves its operations to that one, which looks again before
+///    it stops, or has issued so many that it leaves the rest to who frees the next place.
 ///  - While operations are queued because the stream has enough, it is asked to hurry.
 class StreamLane final : public LaneQueue {
  public:
@@ -47,16 +48,20 @@ class StreamLane final : public LaneQueue {
   void raise(Operation& operation, int from, int to) override;
 
   /// Ends the stream and its threads. Every operation must have ended.
-  void close() { stream_.reset(); }
+  void close();
 
  private:
   static void run(void* operation);
   static void failed(void* operation, std::exception_ptr error);
   static void finished(void* operation);
+  static void issue_deferred(void* lane);
 
   void retire_some(std::unique_lock<base::SpinLock>& lock);
   void issue_some(std::unique_lock<base::SpinLock>& lock);
+  void issue_claimed(std::unique_lock<base::SpinLock>& lock);
   bool may_issue();
+  const Operation* first() const;
+  bool may_lack_memory() const;
   bool is_halted() const;
   int most_in_flight();
   void measure();
@@ -79,6 +84,7 @@ class StreamLane final : public LaneQueue {
   int in_flight_ = 0;
   int unlooked_ = 0;  ///< submissions since the last look at what has ended
   bool issuing_ = false;
+  device::DeferredCall deferred_{.call = &StreamLane::issue_deferred, .argument = this};
   bool is_ahead_ = false;   ///< what goes to the stream next goes before something announced
   std::int64_t took_ = 0;   ///< an operation, while that is so, in ns; 0: not known
   std::int64_t since_ = 0;  ///< when the first one in the stream came to be that; 0: not known

@@ -107,7 +107,7 @@ class Stream {
   /// noticed soon. Without that it may take some milliseconds more. Blocks on nothing.
   virtual void hurry() noexcept {}
   /// Asks, on the calling thread, and calls `finished` of what is done, unless another thread is at
-  /// that.
+  /// that. What a `finished` defers follows, which may wait (see DeferredCall).
   virtual void retire() {}
 };
 

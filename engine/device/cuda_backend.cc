@@ -18,6 +18,7 @@
 #include "engine/device/cuda_launch.h"
 #include "engine/device/cuda_memory.h"
 #include "engine/device/cuda_stream.h"
+#include "engine/fork.h"
 #include "engine/runtime.h"
 
 namespace heddle::device {
@@ -36,9 +37,17 @@ bool is_pinned(const void* host) {
   return false;
 }
 
+/// Whether CUDA copies to or from the memory itself. While it blocks others look at streams.
+bool is_left_to_cuda(const void* host, std::size_t bytes) {
+  if (is_pinned(host)) return true;
+  if (bytes <= kStaged) return false;
+  CudaCompletion::leave_to_others();
+  return true;
+}
+
 void upload(CudaLaunch& on, void* to, const void* from, std::size_t bytes) {
   constexpr const char* kCall = "cudaMemcpyAsync to the device";
-  if (bytes > kStaged || is_pinned(from)) {
+  if (is_left_to_cuda(from, bytes)) {
     on.check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, on.stream()), kCall);
     return;
   }
@@ -51,7 +60,7 @@ void upload(CudaLaunch& on, void* to, const void* from, std::size_t bytes) {
 
 void download(CudaLaunch& on, void* to, const void* from, std::size_t bytes) {
   constexpr const char* kCall = "cudaMemcpyAsync to the host";
-  if (bytes > kStaged || is_pinned(to)) {
+  if (is_left_to_cuda(to, bytes)) {
     on.check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, on.stream()), kCall);
     return;
   }
@@ -81,7 +90,11 @@ void copy_between(CudaLaunch& on, void* to, CudaGpu& to_gpu, const void* from, C
 void order_exit_handlers() {
   static std::once_flag once;
   std::call_once(once, [] {
-    std::atexit([] { CudaCompletion::instance().stop(); });
+    static const auto process = detail::current_process();
+    std::atexit([] {
+      // A fork may have caught the locks in the hands of threads that are not there.
+      if (!detail::in_forked_child(process)) CudaCompletion::instance().stop();
+    });
     drain_at_exit();
   });
 }

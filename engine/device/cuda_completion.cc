@@ -27,7 +27,11 @@ constexpr std::chrono::milliseconds kLongestRest{5};
 constexpr std::chrono::milliseconds kUnhurried{2};
 constexpr std::chrono::milliseconds kStopLimit{100};
 
-thread_local bool t_sweeps = false;
+thread_local bool t_leads = false;  // as is_led_ says of one thread
+/// Where what the `finished` that the thread is in defer goes; null if it is in none.
+thread_local DeferredCalls* t_deferred = nullptr;
+/// The calls that the thread is about to make, the innermost first.
+thread_local CallsInHand* t_in_hand = nullptr;
 
 /// How long to sleep if somebody waits and nothing has happened for `idle`; zero: not at all. What
 /// took long is noticed late by a five-hundredth of that, so that the thread costs next to nothing
@@ -41,14 +45,34 @@ std::chrono::nanoseconds nap_after(std::chrono::nanoseconds idle) {
 
 }  // namespace
 
+/// Calls nest, as one may submit an operation and ask a stream then.
+struct CallsInHand {
+  DeferredCalls& calls;
+  CallsInHand* const outer;
+};
+
+DeferredCalls* deferred_calls() noexcept {
+  if (t_deferred != nullptr) return t_deferred;
+  return t_in_hand != nullptr ? &t_in_hand->calls : nullptr;
+}
+
 CudaCompletion& CudaCompletion::instance() {
-  // Leaked: its thread is never joined.
+  // Leaked: its threads are never joined.
   static auto* const completion = new CudaCompletion;
   return *completion;
 }
 
-CudaCompletion::CudaCompletion() {
+CudaCompletion::CudaCompletion() { start_thread(); }
+
+void CudaCompletion::start_thread() {
   base::start_thread("hdl-cuda-done", [this] { serve(); }).detach();
+}
+
+bool CudaCompletion::can_start_thread() noexcept try {
+  start_thread();
+  return true;
+} catch (...) {
+  return false;
 }
 
 void CudaCompletion::make_room(std::size_t timelines) {
@@ -75,59 +99,136 @@ void CudaCompletion::hurry() noexcept {
 }
 
 void CudaCompletion::retire(CudaTimeline& timeline) {
-  if (t_sweeps) return;
-  const std::unique_lock lock(sweep_mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return;
-  const base::ScopedValue<bool> sweeps(t_sweeps, true);
-  timeline.finish_some();
+  if (t_deferred != nullptr) return;
+  DeferredCalls calls;
+  {
+    const std::unique_lock lock(sweep_mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return;
+    const base::ScopedValue<DeferredCalls*> deferred(t_deferred, &calls);
+    timeline.finish_some();
+  }
+  make(calls);
 }
 
+/// A thread that is stuck in an operation is not waited for any longer.
 void CudaCompletion::stop() {
-  // The lock is kept for good. A thread that is stuck in an operation is not waited for.
-  static_cast<void>(sweep_mutex_.try_lock_for(kStopLimit));
+  {
+    std::unique_lock lock(mutex_);
+    is_stopped_ = true;
+    has_called_.wait_for(lock, kStopLimit, [this] { return callers_ == 0; });
+  }
+  static_cast<void>(sweep_mutex_.try_lock_for(kStopLimit));  // and is kept for good
 }
 
 void CudaCompletion::serve() {
   prctl(PR_SET_TIMERSLACK, 1000UL);  // in ns: naps are short
-  t_sweeps = true;
-  Timelines busy;
   for (;;) {
-    rest(busy);
-    add_arrived(busy);
-    const std::lock_guard lock(sweep_mutex_);
-    if (sweep(busy)) last_event_ = Clock::now();
+    {
+      std::unique_lock lock(mutex_);
+      ++spare_;
+      is_left_.wait(lock, [this] { return !is_led_; });
+      --spare_;
+      is_led_ = true;
+    }
+    for (t_leads = true; t_leads;) look();
   }
 }
 
-void CudaCompletion::add_arrived(Timelines& busy) noexcept try {
+void CudaCompletion::look() {
+  rest();
+  add_arrived();
+  DeferredCalls calls;
+  bool is_event = false;
+  {
+    const std::lock_guard lock(sweep_mutex_);
+    const base::ScopedValue<DeferredCalls*> deferred(t_deferred, &calls);
+    is_event = sweep();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    calls.add_all(left_);
+  }
+  is_event = is_event || !calls.empty();
+  make(calls);
+  if (is_event && t_leads) last_event_ = Clock::now();
+}
+
+/// Perhaps leaves the lead.
+void CudaCompletion::make(DeferredCalls& calls) {
+  if (calls.empty()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ++callers_;
+  }
+  {
+    CallsInHand in_hand{.calls = calls, .outer = t_in_hand};
+    const base::ScopedValue<CallsInHand*> innermost(t_in_hand, &in_hand);
+    while (!is_stopped_.load()) {
+      DeferredCall* const one = calls.pop();
+      if (one == nullptr) break;
+      one->call(one->argument);
+    }
+  }
   const std::lock_guard lock(mutex_);
-  busy.reserve(busy.size() + arrived_.size());
-  std::move(arrived_.begin(), arrived_.end(), std::back_inserter(busy));
+  if (--callers_ == 0) has_called_.notify_all();
+}
+
+void CudaCompletion::leave_to_others() noexcept {
+  if (t_in_hand != nullptr) instance().leave(t_in_hand);
+}
+
+void CudaCompletion::leave(CallsInHand* in_hand) noexcept {
+  bool leaves_calls = false;
+  bool has_spare = false;
+  {
+    const std::lock_guard lock(mutex_);
+    for (; in_hand != nullptr; in_hand = in_hand->outer) {
+      leaves_calls = leaves_calls || !in_hand->calls.empty();
+      left_.add_all(in_hand->calls);
+    }
+    if (leaves_calls) is_eager_.store(true);
+    has_spare = spare_ != 0;
+  }
+  if (leaves_calls) called_.notify_one();
+  if (!t_leads) return;
+  // Without a thread to be had what it would find has to wait.
+  if (!has_spare && !can_start_thread()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    t_leads = is_led_ = false;
+  }
+  is_left_.notify_one();
+}
+
+void CudaCompletion::add_arrived() noexcept try {
+  const std::lock_guard lock(mutex_);
+  busy_.reserve(busy_.size() + arrived_.size());
+  std::move(arrived_.begin(), arrived_.end(), std::back_inserter(busy_));
   arrived_.clear();
 } catch (const std::bad_alloc&) {
   // There may be memory at the next look.
 }
 
 /// Until it is time to look again.
-void CudaCompletion::rest(const Timelines& busy) {
+void CudaCompletion::rest() {
   const auto is_urgent = [](const auto& timeline) { return timeline->is_urgent(); };
   const auto is_called = [this] { return is_eager_.load(); };
   std::unique_lock lock(mutex_);
   is_eager_.store(false);
   const Clock::time_point now = Clock::now();
-  if (std::any_of(busy.begin(), busy.end(), is_urgent)) {
+  if (std::any_of(busy_.begin(), busy_.end(), is_urgent)) {
     is_eager_.store(true);
     last_urgent_ = now;
-    const auto has_arrival = [this] { return !arrived_.empty(); };
+    const auto is_needed = [this] { return has_arrival(); };
     const auto nap = nap_after(now - last_event_);
-    if (nap.count() != 0 && called_.wait_for(lock, nap, has_arrival)) last_event_ = Clock::now();
+    if (nap.count() != 0 && called_.wait_for(lock, nap, is_needed)) last_event_ = Clock::now();
     return;
   }
-  if (!arrived_.empty()) return;
+  if (has_arrival()) return;
   lock.unlock();
   while (!is_called() && Clock::now() - last_urgent_ < kLinger) base::cpu_relax();
   lock.lock();
-  if (busy.empty()) {
+  if (busy_.empty()) {
     called_.wait(lock, is_called);
   } else {
     called_.wait_for(lock, kUnhurried, is_called);
@@ -136,10 +237,10 @@ void CudaCompletion::rest(const Timelines& busy) {
 }
 
 /// True if anything was finished. Timelines that are empty are dropped.
-bool CudaCompletion::sweep(Timelines& busy) {
+bool CudaCompletion::sweep() {
   bool any = false;
-  for (const auto& timeline : busy) any = timeline->finish_some() || any;
-  std::erase_if(busy, [](const auto& timeline) { return timeline->stop_watching(); });
+  for (const auto& timeline : busy_) any = timeline->finish_some() || any;
+  std::erase_if(busy_, [](const auto& timeline) { return timeline->stop_watching(); });
   return any;
 }
 

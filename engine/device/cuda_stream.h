@@ -20,7 +20,7 @@ namespace heddle::device {
 
 /// A stream of a GPU. issue() makes the stream wait for the tokens that it has not waited for yet,
 /// runs the work, which enqueues, on the calling thread, and records an event behind it. `finished`
-/// is called by the completion thread, or by who calls retire(). With RuntimeOptions::debug_sync
+/// is called by who leads in CudaCompletion, or calls retire(). With RuntimeOptions::debug_sync
 /// issue() also has the GPU end the work, before anybody enqueues more there.
 ///
 /// Recorded work that may be captured is: what continues each other becomes one graph (CudaGraphs),

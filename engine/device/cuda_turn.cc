@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/device/cuda_completion.h"
 #include "engine/device/cuda_synchronize.h"
 #include "engine/device/host_wait.h"
 
@@ -55,6 +56,7 @@ bool CudaTurn::synchronize() noexcept {
 }
 
 void begin_host_wait() noexcept {
+  CudaCompletion::leave_to_others();
   if (CudaTurn* const turn = CudaTurn::innermost()) turn->leave();
 }
 

@@ -6,7 +6,8 @@ void begin_host_wait() noexcept;
 void end_host_wait() noexcept;
 
 /// The calling thread waits, perhaps inside an operation, for what others do: as long as the object
-/// lives these may have the GPU that the thread has for itself alone (see CudaTurn).
+/// lives these may have the GPU that the thread has for itself alone (see CudaTurn), and they do
+/// what else it would have to (see CudaCompletion).
 ///
 /// Thread safety: an object belongs to the thread that made it, which issues nothing meanwhile.
 class HostWait {

@@ -5,11 +5,14 @@
 
 #include "engine/device/backend.h"
 #include "engine/device/cuda_devices.h"
+#include "engine/device/deferred_call.h"
 #include "engine/device/host_wait.h"
 
 namespace heddle::device {
 
 void flush_held_work() noexcept {}
+
+DeferredCalls* deferred_calls() noexcept { return nullptr; }
 
 void begin_host_wait() noexcept {}
 void end_host_wait() noexcept {}

@@ -1,10 +1,14 @@
 #include "engine/device/cuda_completion.h"
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <catch2/catch.hpp>
 #include <cuda_runtime_api.h>
@@ -14,6 +18,9 @@
 
 #include "engine/device/cuda_backend.h"
 #include "engine/device/cuda_stream.h"
+#include "engine/device/cuda_timeline.h"
+#include "engine/device/deferred_call.h"
+#include "engine/device/host_wait.h"
 #include "tests/support/fake_cuda_runtime.h"
 #include "tests/support/gate.h"
 
@@ -90,6 +97,143 @@ TEST_CASE("a stream that gets work as fast as it is asked finishes some of it", 
   stream->hurry();
   CHECK(becomes_true([&] { return stream.issued() == kPieces && stream.has_finished(); }));
   support::watch_fake_cuda_questions({});
+}
+
+/// A stream whose piece of work defers two calls when it has finished.
+class DeferringStream {
+ public:
+  explicit DeferringStream(
+      std::function<void()> first, std::function<void()> second = [] {})
+      : actions_{std::move(first), std::move(second)} {}
+
+  void issue() {
+    stream_.issue({.run = [](void*) {}, .finished = &DeferringStream::finished, .argument = this},
+                  {});
+  }
+  CudaStream* operator->() { return &stream_; }
+  bool is_over() const { return over_.load() == 2; }
+
+ private:
+  static void finished(void* stream) {
+    auto& self = *static_cast<DeferringStream*>(stream);
+    for (DeferredCall& call : self.calls_) deferred_calls()->add(call);
+  }
+  template <std::size_t kAction>
+  static void act(void* stream) {
+    auto& self = *static_cast<DeferringStream*>(stream);
+    self.actions_[kAction]();
+    ++self.over_;
+  }
+
+  const std::array<std::function<void()>, 2> actions_;
+  std::array<DeferredCall, 2> calls_{DeferredCall{.call = &act<0>, .argument = this},
+                                     DeferredCall{.call = &act<1>, .argument = this}};
+  std::atomic<int> over_{0};
+  CudaStream stream_{*cuda_gpu_of(Device::gpu(0)), Lane::kCompute};
+};
+
+TEST_CASE("nothing is deferred where no piece of work is being finished") {
+  CHECK(deferred_calls() == nullptr);
+}
+
+TEST_CASE("what a piece of work defers is called in order, when it has left") {
+  std::vector<int> calls;
+  std::unique_ptr<DeferringStream> stream;
+  bool has_left = false;
+  const auto first = [&] {
+    has_left = is_reached(Token((*stream)->id(), 1));
+    calls.push_back(1);
+  };
+  stream = std::make_unique<DeferringStream>(first, [&] { calls.push_back(2); });
+  stream->issue();
+  REQUIRE(becomes_true([&] { return stream->is_over(); }));
+  CHECK(has_left);
+  CHECK(calls == std::vector{1, 2});
+}
+
+TEST_CASE("while a call that was deferred waits other streams are asked") {
+  Gate gate;
+  Gate waits;
+  DeferringStream deferring([&] {
+    const HostWait wait;
+    waits.open();
+    gate.wait();
+  });
+  deferring.issue();
+  waits.wait();
+  Stream stream;
+  for (int i = 0; i < 20; ++i) stream.issue();
+  CHECK(becomes_true([&] { return stream.has_finished(); }));
+  gate.open();
+  CHECK(becomes_true([&] { return deferring.is_over(); }));
+}
+
+TEST_CASE("while a call that was deferred waits those behind it are made") {
+  Gate gate;
+  DeferringStream deferring(
+      [&] {
+        const HostWait wait;
+        gate.wait();
+      },
+      [&] { gate.open(); });
+  deferring.issue();
+  SECTION("if it is made by the thread that looks at all streams") {}
+  SECTION("if it may be made by one that has asked") {
+    static_cast<void>(cudaStreamSynchronize(deferring->handle()));
+    deferring->retire();
+  }
+  CHECK(becomes_true([&] { return deferring.is_over(); }));
+}
+
+TEST_CASE("a call that was deferred defers others, which are made when it is over") {
+  bool is_first_over = false;
+  bool was_first_over = false;
+  std::atomic<bool> is_nested_over{false};
+  const std::function<void()> nest = [&] {
+    was_first_over = is_first_over;
+    is_nested_over = true;
+  };
+  DeferredCall nested{.call = [](void* f) { (*static_cast<const std::function<void()>*>(f))(); },
+                      .argument = const_cast<std::function<void()>*>(&nest)};
+  DeferringStream deferring([&] {
+    deferred_calls()->add(nested);
+    is_first_over = true;
+  });
+  deferring.issue();
+  CHECK(becomes_true([&] { return is_nested_over.load() && deferring.is_over(); }));
+  CHECK(was_first_over);
+}
+
+TEST_CASE("one call after the other that was deferred may wait") {
+  for (int i = 0; i < 20; ++i) {
+    Gate gate;
+    const auto wait = [&gate] {
+      const HostWait host_wait;
+      gate.wait();
+    };
+    DeferringStream one(wait, wait);
+    DeferringStream other(wait, wait);
+    one.issue();
+    other.issue();
+    Stream stream;
+    stream.issue();
+    CHECK(becomes_true([&] { return stream.has_finished(); }));
+    gate.open();
+    CHECK(becomes_true([&] { return one.is_over() && other.is_over(); }));
+  }
+}
+
+TEST_CASE("an engine may end while a thread sees that there is no more to issue") {
+  EngineOptions options;
+  options.compute_window = 1;
+  std::atomic<int> ran{0};
+  for (int i = 0; i < 300; ++i) {
+    Engine engine(options);
+    for (int k = 0; k < 4; ++k) {
+      engine.push([&ran] { ++ran; }, {}, {}, {.device = Device::gpu(0)});
+    }
+  }
+  CHECK(ran == 1200);
 }
 
 /// An engine with a stream that stands still, and what it knows of who waits.
