@@ -2,11 +2,9 @@
 // find out what the GPU has done.
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
