@@ -136,8 +136,10 @@ void Tour::go_on(Worker& me) {
   ThreadedEngine& engine = home.engine_;
   PoolThread& self = *me.self;
   ReadyList ready;
+  bool gets_on = false;  // else there is something to be done first, or will be when it has come
   do {
     Stretch& stretch = *std::exchange(me.stretch, nullptr);
+    const std::uint32_t ran = ran_;
     enter();
     FailurePtr failure = run_arrivals(stretch, home);
     Operation* const last = engine.ledger().leave_stretch(stretch, /*place=*/0, failure != nullptr);
@@ -147,9 +149,9 @@ void Tour::go_on(Worker& me) {
       engine.ledger().end(*last, ready);
     }
     if (is_displaced) return engine.dispatch(ready);
-    if (ready.empty() && engine.ledger().intake().seem_fewer(kFewToCome)) home.let_come();
-  } while (ready.empty() && !home.group_.lacks_worker(home) && prepare() &&
-           enter_stretch(me, ready));
+    gets_on = ran_ != ran && ready.empty();
+    if (gets_on && engine.ledger().intake().seem_fewer(kFewToCome)) home.let_come();
+  } while (gets_on && !home.group_.lacks_worker(home) && prepare() && enter_stretch(me, ready));
   engine.dispatch_to_workers(ready);  // before another thread takes what was pushed later
   self.is_searching = true;
   home.idle_.begin_search(me);
