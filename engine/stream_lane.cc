@@ -21,6 +21,9 @@ constexpr std::int64_t kAhead = 50'000;
 /// Operations that one thread issues before it goes on with its own.
 constexpr int kMostIssued = 256;
 
+/// Operations that it issues while it has others of other lanes to issue.
+constexpr int kTurn = 16;
+
 /// Other streams that an operation waits for, for which there is room from the start.
 constexpr std::size_t kUsual = 64;
 
@@ -93,14 +96,15 @@ void StreamLane::close() {
 /// By the thread that has set issuing_.
 void StreamLane::issue_claimed(std::unique_lock<base::SpinLock>& lock) {
   bool is_held = false;  // by the stream: what was issued last
-  // Others may queue for ever: after many it is for who frees the next place.
-  int left = kMostIssued;
+  // Others may queue for ever: after many it is for who frees the next place, or for the next turn.
+  int issued = 0;
   for (;;) {
-    while (may_issue() && (left > 0 || in_flight_ == 0)) {
+    while (may_issue() && (issued < kMostIssued || in_flight_ == 0)) {
+      if (issued >= kTurn && !is_held && may_lack_memory() && go_behind_others()) return;
       auto& op = static_cast<Operation&>(*queue_.pop());
       op.extras->has_place = !stream_->joins(op.extras->recorded);
       if (op.extras->has_place && in_flight_++ == 0 && is_ahead_) since_ = now_ns();
-      if (op.extras->has_place) --left;
+      if (op.extras->has_place) ++issued;
       lock.unlock();
       issue(op, is_held);
       lock.lock();
@@ -112,6 +116,14 @@ void StreamLane::issue_claimed(std::unique_lock<base::SpinLock>& lock) {
   }
   issuing_ = false;
   if (!queue_.empty()) hurry();
+}
+
+/// True if there are others whose turn it is with the thread; afterwards it is this lane's again.
+bool StreamLane::go_behind_others() {
+  device::DeferredCalls* const others = device::deferred_calls();
+  if (others == nullptr || others->empty()) return false;
+  others->add(deferred_);
+  return true;
 }
 
 const Operation* StreamLane::first() const {

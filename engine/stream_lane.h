@@ -59,6 +59,7 @@ class StreamLane final : public LaneQueue {
   void retire_some(std::unique_lock<base::SpinLock>& lock);
   void issue_some(std::unique_lock<base::SpinLock>& lock);
   void issue_claimed(std::unique_lock<base::SpinLock>& lock);
+  bool go_behind_others();
   bool may_issue();
   const Operation* first() const;
   bool may_lack_memory() const;

@@ -4,6 +4,8 @@
 #include <new>
 
 #include "engine/base/scoped_value.h"
+#include "engine/device/deferred_call.h"
+#include "engine/device/host_wait.h"
 #include "engine/kept_nodes.h"
 #include "engine/stop.h"
 
@@ -41,31 +43,49 @@ ThreadedEngine::~ThreadedEngine() {
 }
 
 void ThreadedEngine::dispatch(ReadyList& ready) {
-  // Those whose callables run here, and may wait for memory that one of the others gives back, or
-  // one of them that was pushed before.
-  ReadyList last;
   while (Operation* const op = ready.pop()) {
-    if (op->kind() == Submission::Kind::kUse) {
-      grant_with_next(*op, ready);
-    } else if (op->is(Operation::kNoQueue)) {
-      if (t_inline.engine == this) {  // deletions whose callables delete may be many
-        t_inline.ready->push(*op);
-        continue;
-      }
-      if (tracing()) op->extras->ready_at = now_ns();
-      KeptNodes::give_back();
-      {
-        const base::ScopedValue<Inline> scope(t_inline, {this, &ready});
-        execute(*op);
-      }
-      finish(*op, ready);
-    } else if (op->queue->runs_callables() && !op->is(Operation::kFreesEarly)) {
-      last.insert(*op);
+    if (!try_hand_on(*op, ready)) return dispatch_here(*op, ready);
+  }
+}
+
+/// False if the callable is to run on the calling thread.
+bool ThreadedEngine::try_hand_on(Operation& op, ReadyList& ready) {
+  if (op.kind() == Submission::Kind::kUse) {
+    grant_with_next(op, ready);
+    return true;
+  }
+  if (op.is(Operation::kNoQueue)) return false;
+  if (op.queue->runs_callables() && !op.is(Operation::kFreesEarly)) return false;
+  submit_with_next(op, ready);
+  return true;
+}
+
+/// Apart, so that it costs the way of most operations nothing.
+[[gnu::noinline]] void ThreadedEngine::dispatch_here(Operation& first, ReadyList& ready) {
+  // What runs here may wait for memory that another operation gives back: all are queued before.
+  const device::Deferral deferral;
+  ReadyList last;
+  for (Operation* op = &first; op != nullptr; op = ready.pop()) {
+    if (try_hand_on(*op, ready)) continue;
+    if (op->is(Operation::kNoQueue)) {
+      run_here(*op, ready);
     } else {
-      submit_with_next(*op, ready);
+      last.insert(*op);
     }
   }
   while (Operation* const op = last.pop()) submit_with_next(*op, last);
+}
+
+/// Deletions whose callables delete may be many: of those the outermost one runs all.
+void ThreadedEngine::run_here(Operation& op, ReadyList& ready) {
+  if (t_inline.engine == this) return t_inline.ready->push(op);
+  if (tracing()) op.extras->ready_at = now_ns();
+  KeptNodes::give_back();
+  {
+    const base::ScopedValue<Inline> scope(t_inline, {this, &ready});
+    execute(op);
+  }
+  finish(op, ready);
 }
 
 /// At once, as who runs operations of the run wants its lock, too.
@@ -232,8 +252,14 @@ ShutdownReport ThreadedEngine::shutdown(ShutdownMode mode, std::chrono::millisec
 
 bool ThreadedEngine::close() {
   if (abandoned_.load() && ended().places != 0) return false;
+  const device::HostWait wait;  // the caller may be an operation of another engine
+  const auto look = [this] {
+    const std::size_t left = pending();
+    device::leave_deferred_calls();  // what has become ready
+    return left;
+  };
   do {
-    ledger_.limit().wait_until_empty(Clock::time_point::max(), [this] { return pending(); });
+    ledger_.limit().wait_until_empty(Clock::time_point::max(), look);
   } while (errors_.forget());  // while what an error pushes in the end still has somewhere to go
   // Its threads may still destroy thread_local objects of the user's.
   ledger_.limit().stop();
@@ -247,6 +273,7 @@ bool ThreadedEngine::close() {
 
 void ThreadedEngine::finish_at_exit(std::chrono::milliseconds limit) {
   const auto deadline = Clock::now() + limit;
+  device::leave_deferred_calls();  // the caller may be an operation
   if (!ledger_.limit().wait_until_empty(deadline, [this] { return pending(); })) {
     modes_.fetch_or(kHalted);
     t_ends_process = true;

@@ -145,6 +145,11 @@ class ThreadedEngine final : public EngineCore {
   void wait_for_room(std::string_view call);
   /// The thread has begun to wait; null: for everything. Without memory that leaves no trace.
   void trace_wait(VarState* var, bool reads_too) noexcept;
+  /// dispatch() of one, and of those at the front of `ready` that go the same way.
+  bool try_hand_on(Operation& op, ReadyList& ready);
+  /// dispatch() from `first` on, whose callable runs here.
+  void dispatch_here(Operation& first, ReadyList& ready);
+  void run_here(Operation& op, ReadyList& ready);
   /// Grants the use `first`, and those at the front of `ready` of the same run.
   static void grant_with_next(Operation& first, ReadyList& ready);
   /// Gives `first`, and those at the front of `ready` that are for the same queue, to that.

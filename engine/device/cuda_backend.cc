@@ -18,6 +18,7 @@
 #include "engine/device/cuda_launch.h"
 #include "engine/device/cuda_memory.h"
 #include "engine/device/cuda_stream.h"
+#include "engine/device/deferred_call.h"
 #include "engine/fork.h"
 #include "engine/runtime.h"
 
@@ -41,7 +42,7 @@ bool is_pinned(const void* host) {
 bool is_left_to_cuda(const void* host, std::size_t bytes) {
   if (is_pinned(host)) return true;
   if (bytes <= kStaged) return false;
-  CudaCompletion::leave_to_others();
+  leave_deferred_calls();
   return true;
 }
 

@@ -27,11 +27,8 @@ constexpr std::chrono::milliseconds kLongestRest{5};
 constexpr std::chrono::milliseconds kUnhurried{2};
 constexpr std::chrono::milliseconds kStopLimit{100};
 
-thread_local bool t_leads = false;  // as is_led_ says of one thread
-/// Where what the `finished` that the thread is in defer goes; null if it is in none.
-thread_local DeferredCalls* t_deferred = nullptr;
-/// The calls that the thread is about to make, the innermost first.
-thread_local CallsInHand* t_in_hand = nullptr;
+thread_local bool t_leads = false;   // as is_led_ says of one thread
+thread_local bool t_sweeps = false;  // the thread has sweep_mutex_
 
 /// How long to sleep if somebody waits and nothing has happened for `idle`; zero: not at all. What
 /// took long is noticed late by a five-hundredth of that, so that the thread costs next to nothing
@@ -44,17 +41,6 @@ std::chrono::nanoseconds nap_after(std::chrono::nanoseconds idle) {
 }
 
 }  // namespace
-
-/// Calls nest, as one may submit an operation and ask a stream then.
-struct CallsInHand {
-  DeferredCalls& calls;
-  CallsInHand* const outer;
-};
-
-DeferredCalls* deferred_calls() noexcept {
-  if (t_deferred != nullptr) return t_deferred;
-  return t_in_hand != nullptr ? &t_in_hand->calls : nullptr;
-}
 
 CudaCompletion& CudaCompletion::instance() {
   // Leaked: its threads are never joined.
@@ -99,15 +85,12 @@ void CudaCompletion::hurry() noexcept {
 }
 
 void CudaCompletion::retire(CudaTimeline& timeline) {
-  if (t_deferred != nullptr) return;
-  DeferredCalls calls;
-  {
-    const std::unique_lock lock(sweep_mutex_, std::try_to_lock);
-    if (!lock.owns_lock()) return;
-    const base::ScopedValue<DeferredCalls*> deferred(t_deferred, &calls);
-    timeline.finish_some();
-  }
-  make(calls);
+  if (t_sweeps) return;
+  const Deferral deferral;  // the lock is given back before
+  const std::unique_lock lock(sweep_mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  const base::ScopedValue<bool> sweeps(t_sweeps, true);
+  timeline.finish_some();
 }
 
 /// A thread that is stuck in an operation is not waited for any longer.
@@ -137,55 +120,46 @@ void CudaCompletion::serve() {
 void CudaCompletion::look() {
   rest();
   add_arrived();
-  DeferredCalls calls;
-  bool is_event = false;
-  {
-    const std::lock_guard lock(sweep_mutex_);
-    const base::ScopedValue<DeferredCalls*> deferred(t_deferred, &calls);
-    is_event = sweep();
-  }
+  const Deferral deferral;
+  const bool is_event = sweep();
+  if ((make(*deferred_calls()) || is_event) && t_leads) last_event_ = Clock::now();
+}
+
+/// Makes some of the calls and of those that others have left, and perhaps leaves the lead. True if
+/// there was any.
+bool CudaCompletion::make(DeferredCalls& calls) {
   {
     const std::lock_guard lock(mutex_);
     calls.add_all(left_);
-  }
-  is_event = is_event || !calls.empty();
-  make(calls);
-  if (is_event && t_leads) last_event_ = Clock::now();
-}
-
-/// Perhaps leaves the lead.
-void CudaCompletion::make(DeferredCalls& calls) {
-  if (calls.empty()) return;
-  {
-    const std::lock_guard lock(mutex_);
+    if (calls.empty()) return false;
     ++callers_;
   }
-  {
-    CallsInHand in_hand{.calls = calls, .outer = t_in_hand};
-    const base::ScopedValue<CallsInHand*> innermost(t_in_hand, &in_hand);
-    while (!is_stopped_.load()) {
-      DeferredCall* const one = calls.pop();
-      if (one == nullptr) break;
-      one->call(one->argument);
-    }
+  for (int made = 0; made < kMostDeferredCalls && !is_stopped_.load(); ++made) {
+    DeferredCall* const one = calls.pop();
+    if (one == nullptr) break;
+    one->call(one->argument);
   }
+  const bool is_rest = !calls.empty();
   const std::lock_guard lock(mutex_);
+  left_.add_all(calls);
+  if (is_rest) is_eager_.store(true);
+  if (is_rest) called_.notify_one();
   if (--callers_ == 0) has_called_.notify_all();
+  return true;
 }
 
-void CudaCompletion::leave_to_others() noexcept {
-  if (t_in_hand != nullptr) instance().leave(t_in_hand);
+void leave_deferred_calls() noexcept {
+  DeferredCalls* const calls = deferred_calls();
+  if (calls != nullptr && !t_sweeps) CudaCompletion::instance().leave(*calls);
 }
 
-void CudaCompletion::leave(CallsInHand* in_hand) noexcept {
-  bool leaves_calls = false;
+void CudaCompletion::leave(DeferredCalls& calls) noexcept {
+  const bool leaves_calls = !calls.empty();
+  if (!leaves_calls && !t_leads) return;
   bool has_spare = false;
   {
     const std::lock_guard lock(mutex_);
-    for (; in_hand != nullptr; in_hand = in_hand->outer) {
-      leaves_calls = leaves_calls || !in_hand->calls.empty();
-      left_.add_all(in_hand->calls);
-    }
+    left_.add_all(calls);
     if (leaves_calls) is_eager_.store(true);
     has_spare = spare_ != 0;
   }
@@ -238,6 +212,8 @@ void CudaCompletion::rest() {
 
 /// True if anything was finished. Timelines that are empty are dropped.
 bool CudaCompletion::sweep() {
+  const std::lock_guard lock(sweep_mutex_);
+  const base::ScopedValue<bool> sweeps(t_sweeps, true);
   bool any = false;
   for (const auto& timeline : busy_) any = timeline->finish_some() || any;
   std::erase_if(busy_, [](const auto& timeline) { return timeline->stop_watching(); });

@@ -10,11 +10,9 @@
 
 namespace heddle::device {
 
-struct CallsInHand;
-
 /// Finds out what GPUs are done with, and calls `finished`, on a thread of the process that leads
 /// in that, or on one that calls retire(). What a `finished` defers follows on the same thread,
-/// unless that has to wait.
+/// with what else that has deferred, unless it has to wait.
 ///
 /// To find out, the thread never blocks in CUDA: it asks the event of the oldest piece of each busy
 /// stream, which keeps those that enqueue from the driver. So it does that all the time, and then
@@ -24,7 +22,7 @@ struct CallsInHand;
 ///
 /// One thread at a time asks, for all GPUs: then a piece that waited for one of another GPU is
 /// finished after it without any further measure. A call that was deferred may wait for what is
-/// finished then: the thread leaves the lead to another one first, and what else was deferred to
+/// finished then: the thread leaves the lead to another one first, and what else it has deferred to
 /// who leads.
 ///
 /// Thread safety: every member but stop() may be called from any thread, stop() by the thread that
@@ -34,8 +32,8 @@ struct CallsInHand;
 ///  - One thread leads (is_led_), or is about to. It has the leader's fields.
 ///  - A timeline that counts as watched is in arrived_ or in busy_.
 ///  - sweep_mutex_ is held by who asks and calls `finished`, and nothing that is deferred.
-///  - What is deferred is in a list of the thread that is to call it, or in left_, which the leader
-///    takes over when it looks again; after stop() it is dropped.
+///  - What is deferred is in the Deferral of the thread that is to call it, or in left_, which the
+///    leader takes over when it looks again; after stop() nobody does.
 ///  - While a timeline that the leader has is urgent, is_eager_ is true or the thread is about to
 ///    look: it clears is_eager_ and then looks for such a timeline; hurry() makes one urgent and
 ///    then looks at is_eager_.
@@ -56,12 +54,12 @@ class CudaCompletion {
   /// may itself. It is not destroyed meanwhile.
   void retire(CudaTimeline& timeline);
 
-  /// The calling thread is going to block, perhaps in a call that was deferred: others go on with
-  /// what it has to do here.
-  static void leave_to_others() noexcept;
+  /// The calling thread, which defers, is going to block or has done enough: others go on with
+  /// what it has to do here, and with `calls`, which it has deferred.
+  void leave(DeferredCalls& calls) noexcept;
 
-  /// Keeps everybody from asking CUDA ever again, and from making further calls. Blocks for a
-  /// moment.
+  /// Keeps everybody from asking CUDA ever again, and who leads or has led from making further
+  /// calls. Blocks for a moment.
   void stop();
 
  private:
@@ -76,8 +74,7 @@ class CudaCompletion {
   void rest();
   bool has_arrival() const { return !arrived_.empty() || !left_.empty(); }
   bool sweep();
-  void make(DeferredCalls& calls);
-  void leave(CallsInHand* in_hand) noexcept;
+  bool make(DeferredCalls& calls);
 
   base::Mutex mutex_;  // guards what follows
   base::ConditionVariable called_;
@@ -88,7 +85,7 @@ class CudaCompletion {
   base::ConditionVariable is_left_;       // it is not led
   int spare_ = 0;                         // threads that wait to lead
   base::Atomic<bool> is_stopped_{false};  // read by anybody
-  int callers_ = 0;                       // threads that make calls
+  int callers_ = 0;                       // threads that make calls as they lead, or have led
   base::ConditionVariable has_called_;
 
   std::timed_mutex sweep_mutex_;

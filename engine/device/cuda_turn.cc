@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "engine/device/cuda_completion.h"
 #include "engine/device/cuda_synchronize.h"
+#include "engine/device/deferred_call.h"
 #include "engine/device/host_wait.h"
 
 namespace heddle::device {
@@ -36,6 +36,14 @@ void CudaTurn::enter() {
 
 CudaTurn* CudaTurn::innermost() noexcept { return t_innermost; }
 
+void CudaTurn::begin_wait() noexcept {
+  if (waits_++ == 0) leave();
+}
+
+void CudaTurn::end_wait() {
+  if (--waits_ == 0) enter();
+}
+
 bool CudaTurn::leave() noexcept {
   const bool done = was_usable_ && synchronize();
   lock_.unlock();
@@ -56,12 +64,12 @@ bool CudaTurn::synchronize() noexcept {
 }
 
 void begin_host_wait() noexcept {
-  CudaCompletion::leave_to_others();
-  if (CudaTurn* const turn = CudaTurn::innermost()) turn->leave();
+  leave_deferred_calls();
+  if (CudaTurn* const turn = CudaTurn::innermost()) turn->begin_wait();
 }
 
 void end_host_wait() noexcept {
-  if (CudaTurn* const turn = CudaTurn::innermost()) turn->enter();
+  if (CudaTurn* const turn = CudaTurn::innermost()) turn->end_wait();
 }
 
 }  // namespace heddle::device

@@ -30,14 +30,16 @@ class CudaTurn {
   CudaTurn(const CudaTurn&) = delete;
   CudaTurn& operator=(const CudaTurn&) = delete;
 
-  // For a HostWait.
-  void enter();
-  /// True if the GPU has done what is enqueued.
-  bool leave() noexcept;
+  // For a HostWait, of which several may live.
+  void begin_wait() noexcept;
+  void end_wait();
   /// Of the calling thread, or null.
   static CudaTurn* innermost() noexcept;
 
  private:
+  void enter();
+  /// True if the GPU has done what is enqueued.
+  bool leave() noexcept;
   bool synchronize() noexcept;
 
   CudaGpu& gpu_;
@@ -45,6 +47,7 @@ class CudaTurn {
   CudaPiece& piece_;
   CudaTurn* const outer_;
   std::unique_lock<base::Mutex> lock_;
+  int waits_ = 0;
   bool was_usable_ = false;  // the GPU, when it was entered: what fails since then is the piece's
 };
 

@@ -4,8 +4,8 @@
 
 namespace heddle::device {
 
-/// What a `finished` (see Work) leads to and that may have to wait for what others do, as work that
-/// is issued may for memory.
+/// What may have to wait for what others do, as work that is issued may for memory, and so is left
+/// until the thread that came to it has nothing else in hand.
 struct DeferredCall {
   void (*call)(void* argument) = nullptr;
   void* argument = nullptr;
@@ -35,10 +35,29 @@ class DeferredCalls {
   DeferredCall* tail_ = nullptr;  ///< if there is any
 };
 
-/// Where the calling thread has to leave what may wait, as it is in a `finished`, or in a call that
-/// was deferred and that others may stand behind; null: it may wait itself. What is added stays,
-/// and is called when the thread is in neither any more, or by another thread; never if the process
-/// ends before.
+/// Calls that a thread makes before it sees to other things: each may lead to the next for as long
+/// as others push.
+inline constexpr int kMostDeferredCalls = 64;
+
+/// Where the calling thread has to leave what may wait, as it is in a Deferral; null: it may wait
+/// itself. What is added stays until it is called, which it never is if the process ends before.
 DeferredCalls* deferred_calls() noexcept;
+
+/// Leaves them to another thread. The calling one is going to block, or has made enough calls.
+void leave_deferred_calls() noexcept;
+
+/// As long as it lives the calling thread defers. At the end of the outermost one it makes the
+/// calls, and those that they defer, but leaves the rest if these become many. What one of them
+/// does is to be short, as those behind it wait for that, unless it blocks in a HostWait.
+class Deferral {
+ public:
+  Deferral() noexcept;
+  ~Deferral();
+  Deferral(const Deferral&) = delete;
+  Deferral& operator=(const Deferral&) = delete;
+
+ private:
+  DeferredCalls calls_;
+};
 
 }  // namespace heddle::device

@@ -9,7 +9,8 @@ void end_host_wait() noexcept;
 /// lives these may have the GPU that the thread has for itself alone (see CudaTurn), and they do
 /// what else it would have to (see CudaCompletion).
 ///
-/// Thread safety: an object belongs to the thread that made it, which issues nothing meanwhile.
+/// Thread safety: an object belongs to the thread that made it. What this makes ready meanwhile it
+/// has to leave (leave_deferred_calls()) before it waits on.
 class HostWait {
  public:
   HostWait() noexcept { begin_host_wait(); }

@@ -12,7 +12,7 @@ namespace heddle::device {
 
 void flush_held_work() noexcept {}
 
-DeferredCalls* deferred_calls() noexcept { return nullptr; }
+void leave_deferred_calls() noexcept {}
 
 void begin_host_wait() noexcept {}
 void end_host_wait() noexcept {}

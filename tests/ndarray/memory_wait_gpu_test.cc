@@ -1,4 +1,4 @@
-// How operations of a GPU of 8 MiB that lack memory wait, where whoever issues them would have to
+// How operations of GPUs of 8 MiB that lack memory wait, where whoever issues them would have to
 // find out what the GPU has done.
 
 #include <chrono>
@@ -58,6 +58,35 @@ TEST_CASE("what a GPU has done is found while who looks for it lacks memory to i
   issues.wait();
   std::this_thread::sleep_for(std::chrono::milliseconds(20));  // by then it lacks memory
   before_reading->open();
+  CHECK_NOTHROW(second.wait_to_read());
+}
+
+TEST_CASE("who waits for memory to issue an operation keeps none from being issued elsewhere") {
+  Engine& engine = Engine::get();
+  NDArray first = NDArray::full(Shape{kFloats}, 1.0F, Device::gpu(1));
+  const NDArray second(Shape{kFloats}, Device::gpu(1));
+  first.wait_to_read();
+  const Var x = engine.new_variable();
+  const Var y = engine.new_variable();
+  Gate before_reading;
+  Gate before_issuing;
+  Gate issues;
+  engine.push([&] { before_reading.wait(); }, {}, {x}, {.lane = Lane::kBlocking});
+  engine.push([&] { before_issuing.wait(); }, {}, {y});
+  engine.push([first] {}, {x, first.var()}, {}, {.device = Device::gpu(0)});
+  first = NDArray();
+  // Issued by the thread that opens the way for it, and what follows on the other GPU, too.
+  engine.push([] {}, {}, {y}, {.device = Device::gpu(0)});
+  engine.push(
+      [&issues, second] {
+        issues.open();
+        static_cast<void>(second.data<float>());
+      },
+      {y}, {second.var()}, {.device = Device::gpu(1)});
+  before_issuing.open();
+  issues.wait();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // by then it lacks memory
+  before_reading.open();
   CHECK_NOTHROW(second.wait_to_read());
 }
 

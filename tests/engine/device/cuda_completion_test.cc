@@ -132,10 +132,6 @@ class DeferringStream {
   CudaStream stream_{*cuda_gpu_of(Device::gpu(0)), Lane::kCompute};
 };
 
-TEST_CASE("nothing is deferred where no piece of work is being finished") {
-  CHECK(deferred_calls() == nullptr);
-}
-
 TEST_CASE("what a piece of work defers is called in order, when it has left") {
   std::vector<int> calls;
   std::unique_ptr<DeferringStream> stream;
@@ -204,6 +200,58 @@ TEST_CASE("a call that was deferred defers others, which are made when it is ove
   CHECK(was_first_over);
 }
 
+TEST_CASE("a thread that defers asks a stream and calls nothing until it has nothing in hand") {
+  const std::thread::id here = std::this_thread::get_id();
+  int called_here = 0;
+  bool is_in_hand = false;
+  bool was_in_hand = false;
+  const auto note = [&] {
+    if (std::this_thread::get_id() != here) return;
+    ++called_here;
+    was_in_hand = was_in_hand || is_in_hand;
+  };
+  // Another thread may be at it just then.
+  for (int round = 0; round < 100 && called_here == 0; ++round) {
+    DeferringStream deferring(note);
+    deferring.issue();
+    static_cast<void>(cudaStreamSynchronize(deferring->handle()));
+    {
+      const Deferral deferral;
+      is_in_hand = true;
+      deferring->retire();
+      is_in_hand = false;
+    }
+    CHECK(becomes_true([&] { return deferring.is_over(); }));
+  }
+  CHECK(called_here > 0);
+  CHECK_FALSE(was_in_hand);
+}
+
+TEST_CASE("calls that go on for ever keep nobody from anything else") {
+  struct Endless {
+    static void call(void* self) {
+      auto& endless = *static_cast<Endless*>(self);
+      if (endless.must_end) {
+        endless.has_ended = true;
+      } else {
+        deferred_calls()->add(endless.call_);
+      }
+    }
+    DeferredCall call_{.call = &call, .argument = this};
+    std::atomic<bool> must_end{false};
+    std::atomic<bool> has_ended{false};
+  } endless;
+  {
+    const Deferral deferral;
+    deferred_calls()->add(endless.call_);
+  }
+  Stream stream;
+  for (int i = 0; i < 20; ++i) stream.issue();
+  CHECK(becomes_true([&] { return stream.has_finished(); }));
+  endless.must_end = true;
+  CHECK(becomes_true([&] { return endless.has_ended.load(); }));
+}
+
 TEST_CASE("one call after the other that was deferred may wait") {
   for (int i = 0; i < 20; ++i) {
     Gate gate;
@@ -221,6 +269,25 @@ TEST_CASE("one call after the other that was deferred may wait") {
     gate.open();
     CHECK(becomes_true([&] { return one.is_over() && other.is_over(); }));
   }
+}
+
+TEST_CASE("an engine may end inside an operation that is issued to a GPU") {
+  Engine outer;
+  int ran = 0;
+  for (int i = 0; i < 20; ++i) {
+    outer.push(
+        [&ran] {
+          Engine inner;
+          const Var x = inner.new_variable();
+          inner.push([&ran] { ++ran; }, {}, {x});
+          for (int gpu : {0, 1, 0}) {
+            inner.push([&ran] { ++ran; }, {}, {x}, {.device = Device::gpu(gpu)});
+          }
+        },
+        {}, {}, {.device = Device::gpu(0)});
+  }
+  outer.wait_for_all();
+  CHECK(ran == 80);
 }
 
 TEST_CASE("an engine may end while a thread sees that there is no more to issue") {
