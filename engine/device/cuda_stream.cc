@@ -155,7 +155,7 @@ void CudaStream::flush() noexcept {
 }
 
 void CudaStream::run(CudaPiece& piece) {
-  // Nests: work may push work, and the engine may issue that to another stream at once.
+  // Nests where work issues to another stream, as the engine does not (see Deferral).
   const base::ScopedValue<CudaStream*> current(t_current, this);
   const base::ScopedValue<CudaPiece*> running(running_, &piece);
   const CudaRange range(piece.work.name, piece.work.sequence);

@@ -14,10 +14,10 @@ namespace heddle::device {
 /// enqueues there while the object lives, and when it goes the GPU has done what the piece has
 /// enqueued; an error is the piece's.
 ///
-/// Turns nest, as pieces do (see CudaStream). What the outer piece has enqueued so far is awaited,
-/// and its GPU left to others, until the inner turn is over: so no thread waits for a GPU while it
-/// has one. A piece that waits for another GPU waits for work that is issued, which ends; one that
-/// waits for something else is in a HostWait.
+/// Turns nest where a piece issues another one, as the engine does not (see Deferral). What the
+/// outer piece has enqueued so far is awaited, and its GPU left to others, until the inner turn is
+/// over: so no thread waits for a GPU while it has one. A piece that waits for another GPU waits
+/// for work that is issued, which ends; one that waits for something else is in a HostWait.
 ///
 /// Thread safety: an object belongs to the thread that made it.
 ///
