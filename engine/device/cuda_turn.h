@@ -47,7 +47,7 @@ class CudaTurn {
   CudaPiece& piece_;
   CudaTurn* const outer_;
   std::unique_lock<base::Mutex> lock_;
-  int waits_ = 0;
+  int waits_ = 0;            // HostWaits that live
   bool was_usable_ = false;  // the GPU, when it was entered: what fails since then is the piece's
 };
 

@@ -131,18 +131,23 @@ TEST_CASE("what an operation pushes is issued after all that it has enqueued has
   const Var x = engine.new_variable();
   const Var y = engine.new_variable();
   int before = 0;
+  bool is_inner_issued = false;
+  bool was_inner_issued = true;
   engine.push(
       [&](const RunContext& context) {
         in_flight.enqueue(context);
         engine.push(
             [&](const RunContext& inner) {
+              is_inner_issued = true;
               before = in_flight.ended();
               in_flight.enqueue(inner);
             },
             {}, {y}, {.device = Device::gpu(1), .lane = Lane::kComm});
+        was_inner_issued = is_inner_issued;
       },
       {}, {x}, {.device = Device::gpu(0)});
   engine.wait_for_all();
+  CHECK_FALSE(was_inner_issued);
   CHECK(before == 1);
   CHECK(in_flight.ended() == 2);
   CHECK_FALSE(in_flight.is_crowded());
