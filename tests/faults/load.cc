@@ -27,7 +27,8 @@ struct Load::Body {
 };
 
 Load::Load(Engine& engine, CancelToken group, int gpus)
-    : engine_(engine), group_(std::move(group)), gpus_(gpus) {
+    : engine_(engine), group_(std::move(group)) {
+  for (int i = 0; i < gpus; ++i) gpus_.push_back(Device::gpu(i));
   for (int i = 0; i < kVariables; ++i) vars_.push_back(engine.new_variable());
 }
 
@@ -66,7 +67,9 @@ PushOptions Load::options(Random& random) const {
                              Lane::kBlocking};
   PushOptions options;
   options.lane = kLanes[random.below(5)];
-  if (gpus_ != 0 && random.one_in(3)) options.device = Device::gpu(random.below(gpus_));
+  if (!gpus_.empty() && random.one_in(3)) {
+    options.device = gpus_[static_cast<std::size_t>(random.below(static_cast<int>(gpus_.size())))];
+  }
   options.priority = random.one_in(4) ? random.below(3) - 1 : 0;
   if (random.one_in(8)) options.name = kLongName;
   options.overwrites = random.one_in(2);

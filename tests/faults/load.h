@@ -50,7 +50,7 @@ class Load {
 
   Engine& engine_;
   const CancelToken group_;
-  const int gpus_;
+  std::vector<Device> gpus_;  // made before memory fails: the first one makes the table of all
   std::vector<Var> vars_;
   std::atomic<std::uint64_t> accepted_{0};
   std::atomic<std::uint64_t> deletions_{0};

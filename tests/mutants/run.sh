@@ -13,10 +13,11 @@ programs=(heddle_engine_tests heddle_engine_helping_tests heddle_engine_sim_test
 
 usage() {
   cat <<END
-usage: run.sh [--check] [NAME…]
+usage: run.sh [--check] [--seconds N] [NAME…]
 
-  --check  only see whether every patch still fits the tree
-  NAME     only these, without .patch
+  --check      only see whether every patch still fits the tree
+  --seconds N  how long a program may take; more than $seconds where the machine has else to do
+  NAME         only these, without .patch
 
 Prints for each bug the first test that fails, or that none does, and at the end how many were
 caught. A bug is caught, too, if a program crashes or takes longer than $seconds s. Fails if more
@@ -91,13 +92,19 @@ build() {
 
 only_check=false
 names=()
-for argument in "$@"; do
-  case $argument in
+while (($# != 0)); do
+  case $1 in
     --check) only_check=true ;;
+    --seconds)
+      [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || fail "--seconds takes a number"
+      seconds=$2
+      shift
+      ;;
     -h | --help) usage && exit ;;
-    -*) fail "unknown option $argument" ;;
-    *) names+=("$argument") ;;
+    -*) fail "unknown option $1" ;;
+    *) names+=("$1") ;;
   esac
+  shift
 done
 ((${#names[@]} != 0)) || mapfile -t names < <(cd "$here" && basename --suffix=.patch -- *.patch)
 
