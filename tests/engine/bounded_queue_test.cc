@@ -212,7 +212,7 @@ TEST_CASE("pushers that are held back get their places by turns") {
           engine.push(
               [&, before = share.load()] {
                 while (share == before || here < kPushers) std::this_thread::yield();
-                std::this_thread::sleep_for(std::chrono::microseconds(100));
+                std::this_thread::sleep_for(std::chrono::microseconds(100 * support::kScale));
               },
               {}, {});
           --here;

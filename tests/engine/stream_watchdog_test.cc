@@ -20,7 +20,7 @@ using support::HeldOperation;
 TEST_CASE("the watchdog names what a stream runs, what is issued behind it, and who waits for it") {
   HEDDLE_FOR_EACH(options, parallel_engines);
   EngineOptions watched = options;
-  watched.watchdog = std::chrono::milliseconds(200);
+  watched.watchdog = std::chrono::milliseconds(500);
   Engine engine(watched);
   const Var x = engine.new_variable("x");
   std::string text;

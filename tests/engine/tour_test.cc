@@ -17,6 +17,7 @@
 
 #include "tests/support/gate.h"
 #include "tests/support/lanes.h"
+#include "tests/support/watchdog.h"
 
 namespace heddle {
 namespace {
@@ -54,6 +55,7 @@ TEST_CASE("an operation that blocks among small ones holds up none of another la
     int value = 0;
     int others = 0;
     for (int round = 0; round < kRounds; ++round) {
+      support::watchdog::progress();
       Gate gate;
       push_small(engine, x, value);
       engine.push([&] { gate.wait(); }, {x}, {}, {.lane = lane});
@@ -143,6 +145,7 @@ TEST_CASE("what becomes ready in a lane goes before small operations that were p
   int value = 0;
   int overtakers = 0;
   for (int round = 0; round < kRounds * 10; ++round) {
+    support::watchdog::progress();
     push_small(engine, x, value, kMany / 4);
     engine.wait_for_all();
     std::optional<Completion> held;
@@ -207,6 +210,7 @@ TEST_CASE("a wait among small operations of several lanes ends with what it wait
   const Var x = engine.new_variable();
   int value = 0;
   for (int round = 0; round < kRounds * 20; ++round) {
+    support::watchdog::progress();
     push_small(engine, x, value, 100 + round);
     const int pushed = round + 1;
     engine.wait_for_var(x);

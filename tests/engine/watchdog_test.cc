@@ -22,7 +22,7 @@ using support::HeldOperation;
 using support::StandardError;
 
 /// Long enough that a busy machine does not delay a thread so much.
-constexpr std::chrono::milliseconds kLimit{200};
+constexpr std::chrono::milliseconds kLimit{500};
 
 /// An engine with a watchdog that is soon alarmed.
 EngineOptions watched(EngineOptions options) {

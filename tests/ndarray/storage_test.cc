@@ -13,6 +13,7 @@
 #include "heddle/ndarray.h"
 
 #include "tests/ndarray/arrays.h"
+#include "tests/support/forked_child.h"
 #include "tests/support/gate.h"
 
 namespace heddle {
@@ -131,6 +132,7 @@ TEST_CASE("memory that is given back is used again") {
 TEST_CASE("a forked child may drop the arrays that it inherits") {
   NDArray array = NDArray::ones({4}, Device::gpu(0));
   array.wait_to_read();
+  support::wait_until_workers_run(Engine::get());
   const pid_t child = fork();
   if (child == 0) {
     array = NDArray();

@@ -15,7 +15,11 @@ constexpr std::chrono::seconds kLimit(60);
 
 class Timer {
  public:
-  Timer() : thread_([this] { run(); }) {}
+  /// The thread runs then: one that only starts may hold a lock that a child of fork() needs.
+  Timer() : thread_([this] { run(); }) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return has_begun_; });
+  }
   ~Timer() {
     {
       const std::lock_guard lock(mutex_);
@@ -46,6 +50,8 @@ class Timer {
  private:
   void run() {
     std::unique_lock lock(mutex_);
+    has_begun_ = true;
+    changed_.notify_all();
     while (!ending_) {
       if (!armed_) {
         changed_.wait(lock);
@@ -64,6 +70,7 @@ class Timer {
   std::condition_variable changed_;
   std::string what_;
   Clock::time_point deadline_;
+  bool has_begun_ = false;
   bool armed_ = false;
   bool ending_ = false;
   std::thread thread_;  // last: it uses the others

@@ -211,7 +211,7 @@ TEST_CASE("a thread that defers asks a stream and calls nothing until it has not
     was_in_hand = was_in_hand || is_in_hand;
   };
   // Another thread may be at it just then.
-  for (int round = 0; round < 100 && called_here == 0; ++round) {
+  for (int round = 0; round < 2000 && called_here == 0; ++round) {
     DeferringStream deferring(note);
     deferring.issue();
     static_cast<void>(cudaStreamSynchronize(deferring->handle()));

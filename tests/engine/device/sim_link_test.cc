@@ -186,7 +186,7 @@ TEST_CASE("late wake-ups do not lower the bandwidth of a stream of copies") {
   constexpr int kCopies = 500;
   constexpr std::size_t kBytes = 1000;  // 100 us each: an oversleep of 50 us would show
   double best = 1e9;
-  for (int attempt = 0; attempt < 10 && best > 60; ++attempt) {  // the machine may be busy
+  for (int attempt = 0; attempt < 100 && best > 60; ++attempt) {  // the machine may be busy
     const Clock::time_point start = Clock::now();
     for (int i = 0; i < kCopies; ++i) stream.issue(make_work([&gpu] { gpu.copy(kBytes); }), {});
     drain(stream);
