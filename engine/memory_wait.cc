@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "engine/base/sync.h"
-#include "engine/device/backend.h"
 #include "engine/device/host_wait.h"
 #include "engine/graph_run_visit.h"
 #include "engine/ledger.h"
@@ -26,6 +25,8 @@ using Phase = Operation::Phase;
 /// nothing ends: the others may wait for the thread or the stream that this one has, or for what
 /// the program does when it has ended.
 constexpr std::chrono::milliseconds kStuck{500};
+/// The same while a GPU has begun with one of those, which mostly ends without the host.
+constexpr std::chrono::seconds kStuckBehindGpu{60};
 
 constexpr std::chrono::microseconds kShortestPause{10};
 constexpr std::chrono::microseconds kLongestPause{500};
@@ -88,11 +89,14 @@ MemoryRelief Ledger::relief_for(const MemoryWait& wait) {
         if (run.sequence(i) < wait.sequence) relief.is_sure = true;
       });
     }
-    // Some thread is at it, or the GPU.
     const bool is_free =
         may_run && (op.is(Operation::kNoQueue) || op.kind() == Submission::Kind::kDelete);
-    if (is_earlier && phase == Phase::kRunning && !op.is(Operation::kOnStream)) {
-      relief.is_sure = true;
+    if (is_earlier && phase == Phase::kRunning) {
+      if (!op.is(Operation::kOnStream)) {
+        relief.is_sure = true;
+      } else if (op.is_issued()) {
+        relief.is_on_gpu = true;
+      }
     }
     if (is_earlier || is_free || (may_run && op.sequence <= wait.horizon)) {
       relief.is_possible = true;
@@ -110,21 +114,21 @@ bool ThreadedEngine::retry_while_others_end(const std::function<bool()>& attempt
     const MemoryWait wait;
   };
   auto& self = const_cast<ThreadedEngine&>(*this);  // frees may be run, which changes nothing else
-  device::flush_held_work();                        // what it does may give memory back
   self.take_in();                                   // so that what this thread runs has a place
   const Waiting waiting(ledger_);
   std::size_t pending = 0;
-  Clock::time_point stuck_at = Clock::now() + kStuck;
+  Clock::time_point stuck_since = Clock::now();
   for (std::chrono::microseconds pause = kShortestPause;;
        pause = std::min(2 * pause, kLongestPause)) {
     self.take_in();
+    const Clock::time_point now = Clock::now();
     const MemoryRelief relief = ledger_.relief_for(waiting.wait);  // before the attempt
     if (attempt()) return true;
     if (!relief.is_possible) return false;
     self.router_.hurry();  // what they free may be on its way
     if (relief.is_sure || relief.pending < pending) {
-      stuck_at = Clock::now() + kStuck;
-    } else if (Clock::now() > stuck_at) {
+      stuck_since = now;
+    } else if (now - stuck_since > (relief.is_on_gpu ? kStuckBehindGpu : kStuck)) {
       return false;
     }
     pending = relief.pending;

@@ -20,6 +20,7 @@ struct MemoryWait {
 /// Whether others may end, and so give back memory, before an operation that waits for some.
 struct MemoryRelief {
   bool is_sure = false;      ///< a worker runs one that was pushed before
+  bool is_on_gpu = false;    ///< a GPU is at one that was pushed before
   bool is_possible = false;  ///< some could run, if a thread takes them up
   std::size_t pending = 0;   ///< how many were pushed before the wait began
 };
