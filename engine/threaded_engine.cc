@@ -7,6 +7,7 @@
 #include "engine/device/deferred_call.h"
 #include "engine/device/host_wait.h"
 #include "engine/kept_nodes.h"
+#include "engine/operation_scope.h"
 #include "engine/stop.h"
 
 namespace heddle::detail {
@@ -63,6 +64,9 @@ bool ThreadedEngine::try_hand_on(Operation& op, ReadyList& ready) {
 /// Apart, so that it costs the way of most operations nothing.
 [[gnu::noinline]] void ThreadedEngine::dispatch_here(Operation& first, ReadyList& ready) {
   // What runs here may wait for memory that another operation gives back: all are queued before.
+  // And nothing waits inside of an operation that has only pushed it.
+  const bool is_inside =
+      OperationScope::current() != nullptr && device::deferred_calls() == nullptr;
   const device::Deferral deferral;
   ReadyList last;
   for (Operation* op = &first; op != nullptr; op = ready.pop()) {
@@ -74,6 +78,7 @@ bool ThreadedEngine::try_hand_on(Operation& op, ReadyList& ready) {
     }
   }
   while (Operation* const op = last.pop()) submit_with_next(*op, last);
+  if (is_inside) device::leave_deferred_calls();
 }
 
 /// Deletions whose callables delete may be many: of those the outermost one runs all.
@@ -253,13 +258,8 @@ ShutdownReport ThreadedEngine::shutdown(ShutdownMode mode, std::chrono::millisec
 bool ThreadedEngine::close() {
   if (abandoned_.load() && ended().places != 0) return false;
   const device::HostWait wait;  // the caller may be an operation of another engine
-  const auto look = [this] {
-    const std::size_t left = pending();
-    device::leave_deferred_calls();  // what has become ready
-    return left;
-  };
   do {
-    ledger_.limit().wait_until_empty(Clock::time_point::max(), look);
+    ledger_.limit().wait_until_empty(Clock::time_point::max(), [this] { return look_for_ends(); });
   } while (errors_.forget());  // while what an error pushes in the end still has somewhere to go
   // Its threads may still destroy thread_local objects of the user's.
   ledger_.limit().stop();
@@ -271,10 +271,17 @@ bool ThreadedEngine::close() {
   return true;
 }
 
+/// By who is in a HostWait. How many are pending.
+std::size_t ThreadedEngine::look_for_ends() {
+  const std::size_t left = pending(ended());
+  device::leave_deferred_calls();  // what has become ready
+  return left;
+}
+
 void ThreadedEngine::finish_at_exit(std::chrono::milliseconds limit) {
   const auto deadline = Clock::now() + limit;
-  device::leave_deferred_calls();  // the caller may be an operation
-  if (!ledger_.limit().wait_until_empty(deadline, [this] { return pending(); })) {
+  device::begin_host_wait();  // for good: the caller may be an operation
+  if (!ledger_.limit().wait_until_empty(deadline, [this] { return look_for_ends(); })) {
     modes_.fetch_or(kHalted);
     t_ends_process = true;
     ledger_.disposal().halt();

@@ -182,7 +182,7 @@ class ThreadedEngine final : public EngineCore {
   static std::size_t pending(const Ledger::Ended& now) {
     return now.places + (now.dropped != now.destroyed ? 1 : 0);
   }
-  std::size_t pending() { return pending(ended()); }
+  std::size_t look_for_ends();
   void destroy_dropped(base::Clock::time_point deadline);
   Watchdog::Progress progress();
   std::string describe_pending();
