@@ -164,10 +164,6 @@ class Backend {
   virtual std::unique_ptr<Stream> make_free_stream() { return nullptr; }
 };
 
-/// Gives devices what streams hold back of the work that the calling thread has issued. To be
-/// called before that thread waits for others.
-void flush_held_work() noexcept;
-
 /// The backend of a device. References stay valid for the life of the process, its exit included.
 Backend& backend_of(Device device);
 

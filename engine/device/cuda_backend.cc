@@ -10,6 +10,7 @@
 #include "heddle/cuda.h"
 #include "heddle/engine.h"
 #include "heddle/error.h"
+#include "heddle/unique_function.h"
 
 #include "engine/device/cuda_completion.h"
 #include "engine/device/cuda_devices.h"
@@ -67,8 +68,12 @@ void download(CudaLaunch& on, void* to, const void* from, std::size_t bytes) {
   }
   PinnedBuffer staged(bytes);
   void* const target = staged.data();
+  UniqueFunction<void()> unstage = [to, bytes, kept = std::move(staged)] {
+    std::memcpy(to, kept.data(), bytes);
+  };
+  on.reserve_end();  // once CUDA writes to the buffer nothing may go wrong until it has ended
   on.check(cudaMemcpyAsync(target, from, bytes, cudaMemcpyDeviceToHost, on.stream()), kCall);
-  on.at_end([to, bytes, kept = std::move(staged)] { std::memcpy(to, kept.data(), bytes); });
+  on.at_end(std::move(unstage));
 }
 
 void copy_between(CudaLaunch& on, void* to, CudaGpu& to_gpu, const void* from, CudaGpu& from_gpu,
@@ -194,8 +199,6 @@ CudaGpu* cuda_gpu_of(Device device) {
   auto* const backend = dynamic_cast<CudaBackend*>(&backend_of(device));
   return backend != nullptr ? &backend->gpu() : nullptr;
 }
-
-void flush_held_work() noexcept { CudaStream::flush_all_of_thread(); }
 
 int cuda_device_count() { return count_cuda_gpus(); }
 

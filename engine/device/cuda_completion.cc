@@ -134,36 +134,34 @@ bool CudaCompletion::make(DeferredCalls& calls) {
     if (calls.empty()) return false;
     ++callers_;
   }
-  for (int made = 0; made < kMostDeferredCalls && !is_stopped_.load(); ++made) {
-    DeferredCall* const one = calls.pop();
-    if (one == nullptr) break;
-    one->call(one->argument);
-  }
-  const bool is_rest = !calls.empty();
+  make_some(calls, [this] { return !is_stopped_.load(); });
   const std::lock_guard lock(mutex_);
-  left_.add_all(calls);
-  if (is_rest) is_eager_.store(true);
-  if (is_rest) called_.notify_one();
+  put_left(calls);
   if (--callers_ == 0) has_called_.notify_all();
   return true;
 }
 
 void leave_deferred_calls() noexcept {
   DeferredCalls* const calls = deferred_calls();
-  if (calls != nullptr && !t_sweeps) CudaCompletion::instance().leave(*calls);
+  if (calls == nullptr || t_sweeps || (calls->empty() && !t_leads)) return;
+  CudaCompletion::instance().leave(*calls);
+}
+
+/// Has the leader take over what there is. By who has mutex_.
+void CudaCompletion::put_left(DeferredCalls& calls) noexcept {
+  if (calls.empty()) return;
+  left_.add_all(calls);
+  is_eager_.store(true);
+  called_.notify_one();
 }
 
 void CudaCompletion::leave(DeferredCalls& calls) noexcept {
-  const bool leaves_calls = !calls.empty();
-  if (!leaves_calls && !t_leads) return;
   bool has_spare = false;
   {
     const std::lock_guard lock(mutex_);
-    left_.add_all(calls);
-    if (leaves_calls) is_eager_.store(true);
+    put_left(calls);
     has_spare = spare_ != 0;
   }
-  if (leaves_calls) called_.notify_one();
   if (!t_leads) return;
   // Without a thread to be had what it would find has to wait.
   if (!has_spare && !can_start_thread()) return;

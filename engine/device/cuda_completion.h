@@ -75,6 +75,7 @@ class CudaCompletion {
   bool has_arrival() const { return !arrived_.empty() || !left_.empty(); }
   bool sweep();
   bool make(DeferredCalls& calls);
+  void put_left(DeferredCalls& calls) noexcept;
 
   base::Mutex mutex_;  // guards what follows
   base::ConditionVariable called_;

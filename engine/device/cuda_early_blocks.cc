@@ -26,7 +26,7 @@ void* CudaEarlyBlocks::allocate_for(CudaStream* stream, std::size_t bytes) {
   try {
     return allocate(bytes);
   } catch (const OutOfMemory&) {
-    CudaStream::flush_all_of_thread();  // before that nothing comes back of what it used
+    CudaStream::flush_held();  // before that nothing comes back of what it used
     if (void* const block = stream != nullptr ? take_and_wait(bytes, *stream) : nullptr) {
       return block;
     }

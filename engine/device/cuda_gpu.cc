@@ -1,6 +1,7 @@
 #include "engine/device/cuda_gpu.h"
 
 #include <array>
+#include <exception>
 #include <string>
 
 #include "heddle/error.h"
@@ -125,7 +126,11 @@ void CudaGpu::lose(cudaError_t result, const char* call) noexcept {
   is_lost_.store(true, std::memory_order_release);
 }
 
-std::exception_ptr CudaGpu::loss() const { return std::make_exception_ptr(DeviceError(loss_)); }
+std::exception_ptr CudaGpu::loss() const noexcept try {
+  return std::make_exception_ptr(DeviceError(loss_));
+} catch (...) {
+  return std::current_exception();  // no memory for the text
+}
 
 void CudaGpu::enable_peer(const CudaGpu& other) noexcept {
   if (other.index_ == index_ || peers_[other.index_].load()) return;

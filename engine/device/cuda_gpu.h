@@ -67,7 +67,7 @@ class CudaGpu {
   /// Marks the GPU as lost because of what `call` returned; the first loss counts.
   void lose(cudaError_t result, const char* call) noexcept;
   /// What to throw for work on a lost GPU.
-  std::exception_ptr loss() const;
+  std::exception_ptr loss() const noexcept;
 
   /// Held by the one piece that is on the GPU, where only one may be: see CudaTurn.
   base::Mutex& turn() { return turn_; }

@@ -6,22 +6,22 @@
 namespace heddle::device {
 
 std::unique_ptr<CudaGraphs> CudaGraphs::make(CudaGpu& gpu, std::shared_ptr<CudaTimeline> timeline) {
-  cudaStream_t stream = nullptr;
-  if (cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking,
-                                   gpu.stream_priority(Lane::kCompute)) != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());
-    return nullptr;
+  std::unique_ptr<CudaGraphs> graphs(new CudaGraphs(gpu, std::move(timeline)));
+  if (cudaStreamCreateWithPriority(&graphs->stream_, cudaStreamNonBlocking,
+                                   gpu.stream_priority(Lane::kCompute)) == cudaSuccess) {
+    return graphs;
   }
-  return std::unique_ptr<CudaGraphs>(new CudaGraphs(gpu, std::move(timeline), stream));
+  static_cast<void>(cudaGetLastError());
+  return nullptr;
 }
 
-CudaGraphs::CudaGraphs(CudaGpu& gpu, std::shared_ptr<CudaTimeline> timeline, cudaStream_t stream)
-    : gpu_(gpu), timeline_(std::move(timeline)), stream_(stream) {}
+CudaGraphs::CudaGraphs(CudaGpu& gpu, std::shared_ptr<CudaTimeline> timeline)
+    : gpu_(gpu), timeline_(std::move(timeline)) {}
 
 CudaGraphs::~CudaGraphs() {
   for (const Graph& graph : graphs_) destroy(graph.executable);
   for (const Graph& graph : replaced_) destroy(graph.executable);
-  static_cast<void>(cudaStreamDestroy(stream_));
+  if (stream_ != nullptr) static_cast<void>(cudaStreamDestroy(stream_));
   static_cast<void>(cudaGetLastError());
 }
 

@@ -66,7 +66,7 @@ class CudaGraphs {
     std::uint64_t used = 0;  // opens_ when it was used last
   };
 
-  CudaGraphs(CudaGpu& gpu, std::shared_ptr<CudaTimeline> timeline, cudaStream_t stream);
+  CudaGraphs(CudaGpu& gpu, std::shared_ptr<CudaTimeline> timeline);
   static void destroy(cudaGraphExec_t executable) noexcept;
   static bool update(const Graph& graph, cudaGraph_t captured) noexcept;
   bool is_unused(const Graph& graph) const { return graph.last <= timeline_->reached(); }
@@ -82,7 +82,7 @@ class CudaGraphs {
 
   CudaGpu& gpu_;
   const std::shared_ptr<CudaTimeline> timeline_;
-  cudaStream_t stream_;
+  cudaStream_t stream_ = nullptr;
   bool is_open_ = false;
   std::vector<Graph> graphs_;           // in the order of use: the last is what is captured
   std::vector<Graph> replaced_;         // by one of another shape, and perhaps in use

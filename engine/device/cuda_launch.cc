@@ -54,6 +54,7 @@ void* CudaLaunch::scratch(std::size_t bytes) {
   if (stream_ != nullptr && stream_->keeps_order() && gpu_.frees_early()) {
     return stream_->scratch(bytes);
   }
+  reserve_end();  // or the block would be lost
   void* const block = gpu_.early_blocks().allocate(bytes);
   at_end([pool = &gpu_.memory(), block, bytes] { pool->deallocate(block, bytes); });
   return block;
@@ -64,6 +65,14 @@ void CudaLaunch::at_end(UniqueFunction<void()> action) {
     stream_->at_end(std::move(action));
   } else {
     actions_.push_back(std::move(action));
+  }
+}
+
+void CudaLaunch::reserve_end() {
+  if (stream_ != nullptr) {
+    stream_->reserve_end();
+  } else {
+    actions_.reserve(actions_.size() + 1);
   }
 }
 

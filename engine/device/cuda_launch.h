@@ -42,6 +42,8 @@ class CudaLaunch {
   void* scratch(std::size_t bytes);
   /// Has `action` called when the GPU is done; what it throws fails the operation.
   void at_end(UniqueFunction<void()> action);
+  /// The next at_end() needs no memory.
+  void reserve_end();
   /// A place for a library's handle that belongs to the stream.
   std::shared_ptr<void>& attachment() const;
 

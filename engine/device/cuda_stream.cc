@@ -15,7 +15,7 @@
 namespace heddle::device {
 namespace {
 thread_local CudaStream* t_current = nullptr;
-thread_local CudaStream* t_gathering = nullptr;  // the first of those that hold something back
+thread_local CudaStream* t_capturing = nullptr;
 }  // namespace
 
 CudaStream::CudaStream(CudaGpu& gpu, Lane lane)
@@ -33,7 +33,12 @@ CudaStream::CudaStream(CudaGpu& gpu, Lane lane)
       if (!gpu_.is_lost()) throw;
     }
   }
-  timeline_ = open_timeline(gpu_);
+  try {
+    timeline_ = open_timeline(gpu_);
+  } catch (...) {
+    if (handle_ != nullptr) static_cast<void>(cudaStreamDestroy(handle_));
+    throw;
+  }
   issued_ = timeline_->reached();
 }
 
@@ -57,6 +62,8 @@ void CudaStream::retire() { CudaCompletion::instance().retire(*timeline_); }
 void CudaStream::at_end(UniqueFunction<void()> action) {
   running_->endings.push_back(std::move(action));
 }
+
+void CudaStream::reserve_end() { running_->endings.reserve(running_->endings.size() + 1); }
 
 Token CudaStream::issue(const Work& work, std::span<const Token> waits) {
   const CudaCurrent current(gpu_);
@@ -99,7 +106,7 @@ bool CudaStream::capture(RecordedPlace place) noexcept {
   } catch (const std::bad_alloc&) {
     return false;
   }
-  next_gathering_ = std::exchange(t_gathering, this);
+  t_capturing = this;
   return true;
 }
 
@@ -122,19 +129,8 @@ void CudaStream::give_scratch_back(CudaPiece& piece, Token token) {
   piece.scratch.clear();
 }
 
-void CudaStream::flush_all_of_thread() noexcept {
-  // Those that go on to capture stay in the list.
-  for (CudaStream* stream = t_gathering; stream != nullptr;) {
-    CudaStream* const next = stream->next_gathering_;
-    stream->flush();
-    stream = next;
-  }
-}
-
-void CudaStream::leave_list() noexcept {
-  CudaStream** link = &t_gathering;
-  while (*link != this) link = &(*link)->next_gathering_;
-  *link = std::exchange(next_gathering_, nullptr);
+void CudaStream::flush_held() noexcept {
+  if (t_capturing != nullptr) t_capturing->flush();
 }
 
 void CudaStream::flush() noexcept {
@@ -146,7 +142,7 @@ void CudaStream::flush() noexcept {
   if (goes_on && running_->failure == nullptr) running_->failure = failure;
   const bool is_open = goes_on && graphs_->open_again();
   if (goes_on) running_->is_held = is_open;
-  if (!is_open) leave_list();
+  if (!is_open) t_capturing = nullptr;
   if (std::exchange(held_, 0) == 0) return;
   record_event(*last_held_);
   const std::shared_ptr<CudaTimeline> timeline = timeline_;
@@ -155,7 +151,6 @@ void CudaStream::flush() noexcept {
 }
 
 void CudaStream::run(CudaPiece& piece) {
-  // Nests where work issues to another stream, as the engine does not (see Deferral).
   const base::ScopedValue<CudaStream*> current(t_current, this);
   const base::ScopedValue<CudaPiece*> running(running_, &piece);
   const CudaRange range(piece.work.name, piece.work.sequence);
@@ -194,10 +189,7 @@ void CudaStream::wait_for(std::span<const Token> waits, CudaPiece& piece) {
 }
 
 void CudaStream::delay_behind(CudaTimeline& other, std::uint64_t sequence) {
-  if (!other.is_submitted(sequence)) {
-    flush_all_of_thread();
-    other.wait_until_submitted(sequence);
-  }
+  other.wait_until_submitted(sequence);  // by another thread: this one holds nothing back
   if (gpu_.is_lost()) return;
   const cudaError_t result = other.delay(handle_, sequence);
   if (result == cudaSuccess) return;

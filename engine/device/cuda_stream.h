@@ -25,13 +25,13 @@ namespace heddle::device {
 ///
 /// Recorded work that may be captured is: what continues each other becomes one graph (CudaGraphs),
 /// which the GPU gets at once, with one event. Until then it is held back. A thread that holds some
-/// back gives it to the GPU before it waits for what another thread holds back.
+/// back gives it to the GPU before it waits, be it for what another thread holds back.
 ///
 /// Thread safety: see Stream; the rest belongs to the thread that is in issue().
 ///
 /// Invariants:
 /// - Whatever the stream runs from now on stands behind the first seen_[i] pieces of stream i.
-/// - While pieces are held back, or captured, the stream is in its thread's list of such ones.
+/// - What a thread holds back, or captures, is of one stream.
 class CudaStream final : public Stream {
  public:
   /// On a lost GPU it is made all the same, and its work fails. Throws DeviceError if there is no
@@ -52,8 +52,8 @@ class CudaStream final : public Stream {
 
   /// The stream whose work the calling thread runs at the moment; null outside of issue().
   static CudaStream* current() noexcept;
-  /// Gives GPUs all that the calling thread holds back.
-  static void flush_all_of_thread() noexcept;
+  /// Gives the GPU what the calling thread holds back.
+  static void flush_held() noexcept;
 
   CudaGpu& gpu() const { return gpu_; }
   /// Within the work: what it enqueues on.
@@ -69,6 +69,8 @@ class CudaStream final : public Stream {
   /// Within the work: has `action` called when the GPU is done with the work, before `finished` and
   /// by the same thread. What it throws fails the work.
   void at_end(UniqueFunction<void()> action);
+  /// The next at_end() needs no memory.
+  void reserve_end();
 
   /// Within the work, which keeps the order: a block of the GPU for what it enqueues. Throws
   /// OutOfMemory.
@@ -82,7 +84,6 @@ class CudaStream final : public Stream {
   void delay_behind(CudaTimeline& other, std::uint64_t sequence);
   bool is_capturing() const { return graphs_ != nullptr && graphs_->is_open(); }
   bool capture(RecordedPlace place) noexcept;
-  void leave_list() noexcept;
   void run(CudaPiece& piece);
   void run_alone(CudaPiece& piece);
   void record_event(CudaPiece& piece) noexcept;
@@ -97,11 +98,10 @@ class CudaStream final : public Stream {
   std::vector<std::uint64_t> seen_;  // by stream id
   CudaPiece* running_ = nullptr;     // the piece that issue() is at
   std::shared_ptr<void> attachment_;
-  std::unique_ptr<CudaGraphs> graphs_;    // null until something is captured
-  RecordedPlace last_;                    // of what is captured
-  std::uint64_t held_ = 0;                // pieces
-  CudaPiece* last_held_ = nullptr;        // if there are any
-  CudaStream* next_gathering_ = nullptr;  // in the thread's list
+  std::unique_ptr<CudaGraphs> graphs_;  // null until something is captured
+  RecordedPlace last_;                  // of what is captured
+  std::uint64_t held_ = 0;              // pieces
+  CudaPiece* last_held_ = nullptr;      // if there are any
 };
 
 }  // namespace heddle::device

@@ -2,31 +2,26 @@
 
 #include <exception>
 #include <string>
-#include <utility>
 
+#include "engine/device/cuda_stream.h"
 #include "engine/device/cuda_synchronize.h"
 #include "engine/device/deferred_call.h"
 #include "engine/device/host_wait.h"
 
 namespace heddle::device {
 namespace {
-thread_local CudaTurn* t_innermost = nullptr;
+thread_local CudaTurn* t_current = nullptr;
 }  // namespace
 
 CudaTurn::CudaTurn(CudaGpu& gpu, cudaStream_t stream, CudaPiece& piece)
-    : gpu_(gpu),
-      stream_(stream),
-      piece_(piece),
-      outer_(std::exchange(t_innermost, this)),
-      lock_(gpu.turn(), std::defer_lock) {
-  if (outer_ != nullptr) outer_->leave();
+    : gpu_(gpu), stream_(stream), piece_(piece), lock_(gpu.turn(), std::defer_lock) {
   enter();
+  t_current = this;
 }
 
 CudaTurn::~CudaTurn() {
   piece_.has_ended = leave();
-  t_innermost = outer_;
-  if (outer_ != nullptr) outer_->enter();
+  t_current = nullptr;
 }
 
 void CudaTurn::enter() {
@@ -34,7 +29,7 @@ void CudaTurn::enter() {
   was_usable_ = !gpu_.is_lost();
 }
 
-CudaTurn* CudaTurn::innermost() noexcept { return t_innermost; }
+CudaTurn* CudaTurn::current() noexcept { return t_current; }
 
 void CudaTurn::begin_wait() noexcept {
   if (waits_++ == 0) leave();
@@ -64,12 +59,13 @@ bool CudaTurn::synchronize() noexcept {
 }
 
 void begin_host_wait() noexcept {
+  CudaStream::flush_held();  // who has what the thread leaves may need it
   leave_deferred_calls();
-  if (CudaTurn* const turn = CudaTurn::innermost()) turn->begin_wait();
+  if (CudaTurn* const turn = CudaTurn::current()) turn->begin_wait();
 }
 
 void end_host_wait() noexcept {
-  if (CudaTurn* const turn = CudaTurn::innermost()) turn->end_wait();
+  if (CudaTurn* const turn = CudaTurn::current()) turn->end_wait();
 }
 
 }  // namespace heddle::device

@@ -14,14 +14,14 @@ namespace heddle::device {
 /// enqueues there while the object lives, and when it goes the GPU has done what the piece has
 /// enqueued; an error is the piece's.
 ///
-/// Turns nest where a piece issues another one, as the engine does not (see Deferral). What the
-/// outer piece has enqueued so far is awaited, and its GPU left to others, until the inner turn is
-/// over: so no thread waits for a GPU while it has one. A piece that waits for another GPU waits
-/// for work that is issued, which ends; one that waits for something else is in a HostWait.
+/// A thread has one turn at most, as what a piece pushes is issued after it (see Deferral): so no
+/// thread waits for a GPU while it has one. A piece that waits for another GPU waits for work that
+/// is issued, which ends; one that waits for something else is in a HostWait, and leaves the GPU to
+/// others meanwhile, after awaiting what it has enqueued.
 ///
 /// Thread safety: an object belongs to the thread that made it.
 ///
-/// Invariants: a thread holds the mutex of the GPU of its innermost turn, and of no other.
+/// Invariants: a thread holds the mutex of the GPU of its turn, but in a HostWait, and of no other.
 class CudaTurn {
  public:
   /// `stream` is what the piece enqueues on; both outlive the turn.
@@ -34,7 +34,7 @@ class CudaTurn {
   void begin_wait() noexcept;
   void end_wait();
   /// Of the calling thread, or null.
-  static CudaTurn* innermost() noexcept;
+  static CudaTurn* current() noexcept;
 
  private:
   void enter();
@@ -45,7 +45,6 @@ class CudaTurn {
   CudaGpu& gpu_;
   const cudaStream_t stream_;
   CudaPiece& piece_;
-  CudaTurn* const outer_;
   std::unique_lock<base::Mutex> lock_;
   int waits_ = 0;            // HostWaits that live
   bool was_usable_ = false;  // the GPU, when it was entered: what fails since then is the piece's

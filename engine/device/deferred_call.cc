@@ -16,9 +16,9 @@ Deferral::Deferral() noexcept {
 
 Deferral::~Deferral() {
   if (t_calls != &calls_) return;
-  for (int made = 1; DeferredCall* const one = calls_.pop(); ++made) {
-    one->call(one->argument);
-    if (made % kMostDeferredCalls == 0) leave_deferred_calls();
+  while (!calls_.empty()) {
+    make_some(calls_, [] { return true; });
+    if (!calls_.empty()) leave_deferred_calls();
   }
   t_calls = nullptr;
 }

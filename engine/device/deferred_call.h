@@ -39,6 +39,16 @@ class DeferredCalls {
 /// as others push.
 inline constexpr int kMostDeferredCalls = 64;
 
+/// Makes so many of them, while `goes_on` says so.
+template <class GoesOn>
+void make_some(DeferredCalls& calls, GoesOn&& goes_on) {
+  for (int made = 0; made < kMostDeferredCalls && goes_on(); ++made) {
+    DeferredCall* const one = calls.pop();
+    if (one == nullptr) return;
+    one->call(one->argument);
+  }
+}
+
 /// Where the calling thread has to leave what may wait, as it is in a Deferral; null: it may wait
 /// itself. What is added stays until it is called, which it never is if the process ends before.
 DeferredCalls* deferred_calls() noexcept;

@@ -10,8 +10,6 @@
 
 namespace heddle::device {
 
-void flush_held_work() noexcept {}
-
 void leave_deferred_calls() noexcept {}
 
 void begin_host_wait() noexcept {}
