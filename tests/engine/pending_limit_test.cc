@@ -1,9 +1,11 @@
 #include "engine/pending_limit.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -95,6 +97,23 @@ TEST_CASE("blocked pushers are admitted in the order in which they came") {
   owner.give_back();
   for (std::thread& pusher : pushers) pusher.join();
   CHECK(order == std::vector<std::size_t>{0, 1, 2, 3});
+}
+
+TEST_CASE("a blocked pusher that hears news while it looks looks again at once") {
+  Clock::duration least = Clock::duration::max();
+  for (int round = 0; round < 50; ++round) {
+    PendingLimit limit(1);
+    Clock::time_point told;
+    bool is_first = true;
+    limit.wait_for_room([&] {
+      if (!std::exchange(is_first, false)) return true;
+      limit.tell();
+      told = Clock::now();
+      return false;
+    });
+    least = std::min(least, Clock::now() - told);
+  }
+  CHECK(least < std::chrono::milliseconds(1));  // by itself it looks again after 3 ms
 }
 
 TEST_CASE("stopping the pending limit turns blocked pushers away") {
