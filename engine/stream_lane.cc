@@ -177,6 +177,7 @@ device::Token StreamLane::issue_behind_others(const Operation& op, const device:
       engine_.ledger().tokens_before(op, waits_);
       return stream_->issue(work, waits_);
     } catch (const std::bad_alloc&) {
+      // What this thread keeps, or holds back as until the HostWait, may be what gives some back.
       KeptNodes::give_back();
       const device::HostWait wait;
       base::sleep_for(kForMemory);

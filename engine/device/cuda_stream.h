@@ -31,7 +31,8 @@ namespace heddle::device {
 ///
 /// Invariants:
 /// - Whatever the stream runs from now on stands behind the first seen_[i] pieces of stream i.
-/// - What a thread holds back, or captures, is of one stream.
+/// - What a thread holds back, or captures, is of one stream: work issues none to others, and who
+///   issues for a lane flushes before it goes on to the next.
 class CudaStream final : public Stream {
  public:
   /// On a lost GPU it is made all the same, and its work fails. Throws DeviceError if there is no
