@@ -77,9 +77,9 @@ TEST_CASE("a chain of short operations does not stand still though nobody waits 
   }
   std::sort(waited.begin(), waited.end());
   std::sort(left_alone.begin(), left_alone.end());
-  // Every second one may be late, as the machine does other things, too, which hold up either way.
-  constexpr std::size_t kMedian = kTimes / 2;
-  CHECK(left_alone[kMedian] < 4 * waited[kMedian] + std::chrono::milliseconds(1));
+  // One in four may be late, as the machine does other things, too, which hold up either way.
+  constexpr std::size_t kMostInTime = kTimes * 3 / 4;
+  CHECK(left_alone[kMostInTime] < 4 * waited[kMostInTime] + std::chrono::milliseconds(1));
 }
 
 TEST_CASE("an operation among short ones can wait for one that was pushed after it") {

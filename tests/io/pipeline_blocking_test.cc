@@ -16,7 +16,7 @@ namespace heddle::io::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds kQuick{10};  // what would be waited for comes only later
+constexpr std::chrono::seconds kQuick{1};
 
 /// A transform that says that it runs and then waits until it is let go. Lets go at the end.
 class SlowTransform {

@@ -16,7 +16,7 @@ namespace heddle::io::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds kQuick{10};  // what would be waited for comes only later
+constexpr std::chrono::seconds kQuick{1};
 
 TEST_CASE("reset() and state() return soon while next() waits for the engine to take a push") {
   constexpr int kMaxPending = 3;
