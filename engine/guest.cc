@@ -71,7 +71,7 @@ bool Guest::run(const Wanted& wanted) {
   if (!own_) own_.emplace(pool_);
   ReadyList ready;
   if (engine_.run(*op, ready)) engine_.ledger().end(*op, ready);
-  made_ready_ = ready.take_first_of(pool_);
+  made_ready_ = ready.take_most_urgent_of(pool_);
   if (made_ready_ != nullptr && engine_.tracing()) made_ready_->extras->ready_at = now_ns();
   engine_.dispatch(ready);
   return true;

@@ -57,20 +57,37 @@ class ReadyList {
   Operation* take_first_of(const LaneQueue& queue) {
     Operation* before = nullptr;
     for (Operation* op = head_; op != nullptr; before = op, op = after(*op)) {
-      if (op->queue != &queue) continue;
-      if (before != nullptr) {
-        before->newer = op->newer;
-      } else {
-        head_ = after(*op);
-      }
-      if (tail_ == op) tail_ = before;
-      return op;
+      if (op->queue == &queue) return &unlink(before, *op);
     }
     return nullptr;
+  }
+  /// The first one for `queue` of the highest priority, taken out; null if there is none. For who
+  /// queues the others before it: a less urgent one would arrive behind those that overtake it.
+  Operation* take_most_urgent_of(const LaneQueue& queue) {
+    Operation* most = nullptr;
+    Operation* before_most = nullptr;
+    Operation* before = nullptr;
+    for (Operation* op = head_; op != nullptr; before = op, op = after(*op)) {
+      if (op->queue != &queue) continue;
+      if (most != nullptr && op->priority() <= most->priority()) continue;
+      most = op;
+      before_most = before;
+    }
+    return most != nullptr ? &unlink(before_most, *most) : nullptr;
   }
 
  private:
   static Operation* after(const Operation& op) { return static_cast<Operation*>(op.newer); }
+  /// `before` is null for the first one.
+  Operation& unlink(Operation* before, Operation& op) {
+    if (before != nullptr) {
+      before->newer = op.newer;
+    } else {
+      head_ = after(op);
+    }
+    if (tail_ == &op) tail_ = before;
+    return op;
+  }
 
   Operation* head_ = nullptr;
   Operation* tail_ = nullptr;

@@ -373,7 +373,7 @@ ReadyNode* WorkerPool::run_operation(Worker& me, Operation& op) {
 
 /// Dispatches `ready`, but for what the worker runs itself.
 ReadyNode* WorkerPool::go_on_with(Worker& me, ReadyList& ready) {
-  Operation* const mine = ready.take_first_of(*this);
+  Operation* const mine = ready.take_most_urgent_of(*this);
   const bool may_come_back = mine == nullptr && !ready.all(ThreadedEngine::is_for_worker);
   if (may_come_back && ready.all(ThreadedEngine::runs_elsewhere)) {
     KeptNodes kept(*this);

@@ -20,13 +20,12 @@ enum class EngineKind : std::uint8_t {
   kThreaded,
   kPooled,  ///< one worker pool for all CPU work but kBlocking; streams as before
   /// Runs each operation inside push, and waits there for its Completion, while no other thread
-  /// gets
-  /// further with the engine: so who completes it, and operations of several such engines that push
-  /// to each other, must not use it before that. The oracle.
+  /// gets further with the engine: so who completes it, and operations of several such engines that
+  /// push to each other, must not use it before that. The oracle.
   kNaive,
-  /// Waits run the operations, in one legal order per seed: hunts order bugs. A shutdown looks at
-  /// its
-  /// deadline between two operations.
+  /// Waits run the operations, in one legal order per seed: hunts order bugs. A wait runs those of
+  /// its own engine only: where that needs another such engine, another thread must wait for that.
+  /// A shutdown looks at its deadline between two operations.
   kExplore,
 };
 
@@ -36,7 +35,8 @@ struct EngineOptions {
   /// HEDDLE_ENGINE
   EngineKind kind = EngineKind::kThreaded;
   /// HEDDLE_CPU_WORKERS. Threads of the CPU's compute lane, 1024 at most; 0: one per CPU that the
-  /// process may use (affinity and cgroup quota), on kExplore at least 2. A parallel region of
+  /// process may use (affinity and cgroup quota), on kExplore at least 2. Each engine has its own,
+  /// and one more for each other lane of the CPU that it uses. A parallel region of
   /// OpenMP inside an operation gets as many threads as CPUs are there for each of them, at
   /// least 1.
   int cpu_workers = 0;
@@ -76,7 +76,9 @@ struct PushOptions {
   Device device = Device();
   Lane lane = Lane::kCompute;
   /// Higher first among the ready operations of a lane; what the operation waits for inherits it,
-  /// some eight operations for each one pushed. One that was overtaken 1,024 times goes next.
+  /// some eight operations for each one pushed. One that was overtaken 1,024 times goes next, from
+  /// when a worker has taken in what was pushed: a busy one does after 512 operations at the
+  /// latest.
   int priority = 0;
   std::string_view name = {};  ///< in traces and errors; copied
   /// Every mutated variable is written in full: the operation runs although they are poisoned,

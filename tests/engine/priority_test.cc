@@ -221,6 +221,24 @@ TEST_CASE("an operation that was overtaken 1,024 times goes next") {
   }
 }
 
+TEST_CASE("an operation that becomes ready together with urgent ones is overtaken as seldom") {
+  HEDDLE_FOR_EACH(options, one_worker_engines);
+  Engine engine(options);
+  for (const Lane lane : kLanes) {
+    const Var x = engine.new_variable();
+    HeldOperation held(engine, {}, {x}, {.lane = lane});
+    Log<int> log;
+    for (int i = 0; i < 2000; ++i) {
+      engine.push([&log, i] { log.add(i); }, {x}, {}, {.lane = lane, .priority = i == 0 ? 0 : 1});
+    }
+    held.release();
+    engine.wait_for_all();
+    const std::vector<int> order = log.entries();
+    CAPTURE(lane_name(lane));
+    CHECK(std::find(order.begin(), order.end(), 0) - order.begin() == 1024);
+  }
+}
+
 TEST_CASE("a steady stream of urgent operations does not starve a patient one") {
   HEDDLE_FOR_EACH(options, one_worker_engines);
   Engine engine(options);
