@@ -9,6 +9,7 @@
 #include "engine/async_state.h"
 #include "engine/operation_scope.h"
 #include "engine/recorded_program.h"
+#include "engine/stall_report.h"
 #include "engine/stop.h"
 #include "engine/var_state.h"
 
@@ -54,7 +55,9 @@ struct NaiveEngine::Completed final : AsyncState {
   void report_stall(std::chrono::milliseconds waited) const noexcept try {
     std::ostringstream text;
     text << "heddle: push_async has waited " << std::chrono::duration<double>(waited).count()
-         << " s for the Completion of #" << sequence << " '" << name << "' on " << device.str()
+         << " s for the Completion of ";
+    write_name(text, sequence, name);
+    text << " on " << device.str()
          << "; kNaive runs an operation inside the push, so another thread must complete it\n";
     std::fputs(text.str().c_str(), stderr);
   } catch (const std::bad_alloc&) {

@@ -1,6 +1,8 @@
 #include "engine/stall_report.h"
 
+#include <chrono>
 #include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "engine/graph_run_visit.h"
@@ -25,6 +27,19 @@ void write_blockers(std::ostream& out, const Operation& op) {
     }
   });
   if (written > kMost) out << " and " << written - kMost << " more";
+}
+
+/// As opposed to what runs, or has come so far that only its device or its Completion ends it.
+bool waits_for_others(const Operation& op) {
+  switch (op.phase.load(std::memory_order_relaxed)) {
+    case Operation::Phase::kRunning:
+    case Operation::Phase::kGranted:
+    case Operation::Phase::kWaitingForMemory:
+    case Operation::Phase::kReturned:
+      return false;
+    default:
+      return op.blockers != 0;
+  }
 }
 
 }  // namespace
@@ -54,55 +69,71 @@ void StallReport::end_look() {
   }
 }
 
-void StallReport::add(const Operation& op) {
-  if (++added_ > kMost) return;
-  text_ << "  ";
-  write_name(text_, op.sequence, op.name());
-  text_ << " on " << op.device.str() << ", lane " << lane_name(op.lane()) << ": ";
+void StallReport::choose(const Operation& op) {
+  ++pending_;
+  chosen_.try_emplace({waits_for_others(op), op.sequence});
+  if (chosen_.size() > kMost) chosen_.erase(std::prev(chosen_.end()));
+}
+
+void StallReport::describe(const Operation& op) {
+  auto chosen = chosen_.find({false, op.sequence});  // it may have become ready in between
+  if (chosen == chosen_.end()) chosen = chosen_.find({true, op.sequence});
+  if (chosen == chosen_.end()) return;
+  std::ostringstream line;
+  write(line, op);
+  chosen->second = line.str();
+}
+
+void StallReport::write(std::ostream& out, const Operation& op) const {
+  out << "  ";
+  write_name(out, op.sequence, op.name());
+  out << " on " << op.device.str() << ", lane " << lane_name(op.lane()) << ": ";
   const Operation::Phase phase = op.phase.load(std::memory_order_relaxed);
   GraphRun* const run = phase == Operation::Phase::kGranted ? op.use.run : nullptr;
   switch (phase) {
     case Operation::Phase::kRunning:
-      add_time(op.sequence);
+      write_time(out, op.sequence);
       break;
     case Operation::Phase::kGranted:
-      text_ << "part of a run of " << run->size() << " recorded operations, of which "
-            << run->ended() << " have ended";
+      out << "part of a run of " << run->size() << " recorded operations, of which " << run->ended()
+          << " have ended";
       run->visit_running([&](std::uint32_t i) {
-        text_ << "; ";
-        write_name(text_, run->sequence(i), run->op(i).name);
-        text_ << ' ';
-        add_time(run->sequence(i));
+        out << "; ";
+        write_name(out, run->sequence(i), run->op(i).name);
+        out << ' ';
+        write_time(out, run->sequence(i));
       });
       break;
     case Operation::Phase::kWaitingForMemory:
-      text_ << "waits for memory of " << op.device.str();
+      out << "waits for memory of " << op.device.str();
       break;
     case Operation::Phase::kReturned:
-      text_ << (op.is(Operation::kAsync) ? "its Completion has not been used" : "ends");
+      out << (op.is(Operation::kAsync) ? "its Completion has not been used" : "ends");
       break;
     default:
-      if (op.blockers != 0) {
-        write_blockers(text_, op);
+      if (waits_for_others(op)) {
+        write_blockers(out, op);
       } else {
-        text_ << (op.is_issued() ? "issued to its stream"
-                                 : "ready, but nothing has taken it up yet");
+        out << (op.is_issued() ? "issued to its stream" : "ready, but nothing has taken it up yet");
       }
   }
-  text_ << '\n';
+  out << '\n';
 }
 
-void StallReport::add_time(std::uint64_t sequence) {
+void StallReport::write_time(std::ostream& out, std::uint64_t sequence) const {
   const auto seen = running_.find(sequence);
   const Clock::duration time =
       seen != running_.end() ? Clock::now() - seen->second.first : Clock::duration(0);
-  text_ << "runs, for at least " << std::chrono::duration<double>(time).count() << " s";
+  out << "runs, for at least " << std::chrono::duration<double>(time).count() << " s";
 }
 
 std::string StallReport::text() {
-  if (added_ > kMost) text_ << "  and " << added_ - kMost << " more\n";
-  added_ = 0;
-  return std::exchange(text_, {}).str();
+  std::string text;
+  for (const auto& [place, line] : chosen_) text += line;
+  if (pending_ > kMost) text += "  and " + std::to_string(pending_ - kMost) + " more\n";
+  chosen_.clear();
+  pending_ = 0;
+  return text;
 }
 
 }  // namespace heddle::detail

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <ostream>
-#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -18,11 +18,11 @@ void write_name(std::ostream& out, std::uint64_t sequence, std::string_view name
 
 /// Says of each pending operation where it runs and for how long, or for what it waits.
 ///
-/// Thread safety: none. look() and add() read operations: the lock that guards them is held.
+/// Thread safety: none. Who gives it an operation holds the lock that guards that.
 class StallReport {
  public:
-  /// Operations that a report names; of the others it gives the number, in which a use of a run
-  /// counts as one.
+  /// Operations that a report names, first those that do not wait for others, and the oldest of
+  /// both; of the others it gives the number, in which a use of a run counts as one.
   static constexpr std::size_t kMost = 32;
 
   /// A pending operation, at each look: from the first at which it runs its time counts.
@@ -30,9 +30,10 @@ class StallReport {
   /// Forgets what was not seen since the last call.
   void end_look();
 
-  /// A pending operation, for text().
-  void add(const Operation& op);
-  /// One line each for the operations added since the last call.
+  /// A pending operation: all of them are seen twice, as which to name shows at the end only.
+  void choose(const Operation& op);
+  void describe(const Operation& op);
+  /// The lines of those that were chosen and described since the last call.
   std::string text();
 
  private:
@@ -42,12 +43,20 @@ class StallReport {
     bool is_current = true;
   };
 
+  /// In the order in which a report names them.
+  struct Place {
+    bool waits_for_others;
+    std::uint64_t sequence;
+    auto operator<=>(const Place&) const = default;
+  };
+
   void see(std::uint64_t sequence);
-  void add_time(std::uint64_t sequence);
+  void write(std::ostream& out, const Operation& op) const;
+  void write_time(std::ostream& out, std::uint64_t sequence) const;
 
   std::map<std::uint64_t, Seen> running_;  ///< by sequence
-  std::ostringstream text_;
-  std::size_t added_ = 0;
+  std::map<Place, std::string> chosen_;    ///< with their lines, once described
+  std::size_t pending_ = 0;                ///< since the last text()
 };
 
 }  // namespace heddle::detail

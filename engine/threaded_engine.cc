@@ -225,7 +225,8 @@ Watchdog::Progress ThreadedEngine::progress() {
 
 std::string ThreadedEngine::describe_pending() {
   take_in();
-  ledger_.visit_pending([this](const Operation& op) { stall_report_.add(op); });
+  ledger_.visit_pending([this](const Operation& op) { stall_report_.choose(op); });
+  ledger_.visit_pending([this](const Operation& op) { stall_report_.describe(op); });
   return stall_report_.text();
 }
 

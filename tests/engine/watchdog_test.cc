@@ -1,7 +1,9 @@
 #include <chrono>
 #include <optional>
+#include <regex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -56,6 +58,32 @@ TEST_CASE("the watchdog names what runs and who waits for it") {
   CHECK_THAT(text, Catch::Contains("#1 'stuck' on cpu(0), lane compute: runs, for at least"));
   CHECK_THAT(text, Catch::Contains(
                        "#2 'reader' on cpu(0), lane compute: waits for #1 'stuck' (variable 'x')"));
+}
+
+TEST_CASE("the watchdog names first what runs and then the oldest of those that wait") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  Engine engine(watched(options));
+  const Var x = engine.new_variable("x");
+  std::string text;
+  {
+    const StandardError captured;
+    HeldOperation held(engine, {}, {x});
+    held.wait_until_started();
+    for (int i = 0; i < 100; ++i) engine.push([] {}, {x}, {});
+    text = captured.wait();
+    held.release();
+    engine.wait_for_all();
+  }
+  std::vector<std::string> named;
+  const std::regex line("  (#[0-9]+) on [^:]*: ([a-z]+)|  and ([0-9]+) more");
+  for (std::sregex_iterator match(text.begin(), text.end(), line), end; match != end; ++match) {
+    named.push_back((*match)[3].str() + (*match)[1].str() + " " + (*match)[2].str());
+  }
+  REQUIRE(named.size() == 33);
+  CHECK(named[0] == "#1 runs");
+  CHECK(named[1] == "#2 waits");
+  CHECK(named[31] == "#32 waits");
+  CHECK(named[32] == "69 ");
 }
 
 /// Eight operations, the first of which waits for `gate`.
