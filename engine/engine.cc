@@ -1,6 +1,8 @@
 #include "heddle/engine.h"
 
 #include <climits>
+#include <cstdio>
+#include <cstdlib>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -49,6 +51,16 @@ void keep_for_ever(std::shared_ptr<EngineCore> core) {
   auto* const kept = new Kept{std::move(core), first.load()};
   while (!first.compare_exchange_weak(kept->next, kept)) {
   }
+}
+
+/// An engine is destroyed inside of its operation `scope`.
+[[noreturn]] void abort_in_own_operation(const OperationScope& scope) noexcept {
+  std::fprintf(stderr,
+               "heddle: [Engine::~Engine] called inside operation '%.*s' #%llu of this engine, "
+               "would wait for that operation for ever\n",
+               static_cast<int>(scope.name().size()), scope.name().data(),
+               static_cast<unsigned long long>(scope.sequence()));
+  std::abort();
 }
 
 [[noreturn]] void refuse_lane(std::string_view call, Lane lane) {
@@ -144,6 +156,7 @@ void refuse_null(const char* call) {
 
 }  // namespace detail
 
+using detail::abort_in_own_operation;
 using detail::check_lane;
 using detail::check_may_wait;
 using detail::everything;
@@ -159,7 +172,10 @@ Engine::Engine(const EngineOptions& options) : core_(detail::make_engine(options
 Engine::~Engine() {
   // In a forked child its threads do not exist and its locks may be held; after an abandoning
   // shutdown its threads still run. Either way everything must stay as it is.
-  const bool stays = detail::in_forked_child(core_->process()) || !core_->close();
+  const bool is_child = detail::in_forked_child(core_->process());
+  const detail::OperationScope* const scope = detail::OperationScope::of(*core_);
+  if (scope != nullptr && !is_child) abort_in_own_operation(*scope);
+  const bool stays = is_child || !core_->close();
   core_->retire();
   if (stays) detail::keep_for_ever(std::move(core_));
 }

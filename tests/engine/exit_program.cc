@@ -1,10 +1,11 @@
 // Leaves main in the way that its first argument names, with work of the default engine in flight.
-// exit_test.cmake checks the exit code, the time and that nothing is printed.
+// exit_test.cmake checks the exit code, the time and what is printed.
 
 #include <atomic>
 #include <cstdlib>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -161,6 +162,16 @@ int exit_inside_an_operation() {
   return kNotDrained;
 }
 
+/// The callable holds the last pointer to its engine.
+int end_an_engine_in_its_operation() {
+  auto engine = std::make_shared<Engine>(
+      heddle::EngineOptions{.kind = Engine::get().options().kind, .max_pending = 1});
+  Engine& same = *engine;
+  same.push([engine = std::move(engine)]() mutable { engine.reset(); }, {}, {}, {.name = "owner"});
+  same.push([] {}, {}, {});  // blocks, or runs the other one first
+  return kNotDrained;
+}
+
 /// Arrays and operations of a GPU that is lost half way, some of them asynchronous.
 int leave_with_a_lost_gpu() {
   heddle::RuntimeOptions options;
@@ -193,6 +204,7 @@ int main(int argc, char** argv) {
       {"static", leave_a_static_engine},
       {"inside", exit_inside_an_operation},
       {"lost", leave_with_a_lost_gpu},
+      {"own_end", end_an_engine_in_its_operation},
   };
   const auto way = argc == 2 ? ways.find(argv[1]) : ways.end();
   if (way == ways.end()) {
