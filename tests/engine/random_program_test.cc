@@ -19,8 +19,10 @@ constexpr std::array kVariables = {1, 2, 3, 8, 64, 1024};
 
 std::uint64_t first_seed() { return std::uint64_t{1000000} * Catch::rngSeed() + 1; }
 
-/// The first failure among programs of `operations` steps each, or "".
+/// The first failure among programs of `operations` steps each, or "". Where `options` has more
+/// than two workers they are from three to so many.
 std::string run_programs(EngineOptions options, int variables, int operations, int count) {
+  const int most_workers = options.cpu_workers;
   for (int i = 0; i < count; ++i) {
     for (const int threads : {1, 2, 4, 8, 16}) {
       ProgramShape shape;
@@ -29,6 +31,7 @@ std::string run_programs(EngineOptions options, int variables, int operations, i
       shape.threads = threads;
       shape.steps_per_thread = (operations + threads - 1) / threads;
       support::vary(shape, options, shape.seed + static_cast<std::uint64_t>(threads + variables));
+      if (most_workers > 2) options.cpu_workers = 3 + (i + threads / 2) % (most_workers - 2);
       std::string failure = support::check_program(shape, options);
       if (!failure.empty()) return failure;
     }
