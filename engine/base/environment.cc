@@ -130,8 +130,7 @@ constexpr std::array<Variable, 13> kVariables = {{
     {"HEDDLE_DETERMINISTIC", "0 or 1",
      "Reserved. 1: sums across devices are taken in one fixed order, whatever the algorithm.",
      store_switch<&Environment::deterministic>},
-    {"HEDDLE_KVSTORE_ALGORITHM", "auto",
-     "Reserved. How stores reduce across devices; auto (default): chosen by topology and size.",
+    {"HEDDLE_KVSTORE_ALGORITHM", "auto", "Reserved: a store has one way to sum; auto (default).",
      store_kvstore_algorithm},
 }};
 

@@ -68,8 +68,8 @@ struct ShutdownReport {
 class Engine {
  public:
   /// The process's default engine, made on first use from configure() and the environment. Never
-  /// destroyed; work in flight at exit gets up to 2 s to end, and errors that no wait has told are
-  /// dropped.
+  /// destroyed; work in flight at exit gets up to 2 s to end and is not asked to stop, and what has
+  /// not begun by then, and errors that no wait has told, are dropped.
   static Engine& get();
 
   /// An option out of its range is std::invalid_argument.
@@ -77,7 +77,8 @@ class Engine {
   /// Waits for every pushed operation, and until exceptions that are not needed any more are
   /// destroyed, so what these use must be declared before the engine; after a shutdown() that had
   /// to abandon operations it does not, and what those use must outlive them.
-  /// Errors that no wait has told are dropped.
+  /// Errors that no wait has told are dropped. Inside an operation of this engine, as where that
+  /// holds the last pointer to it, it would wait for itself: says so and aborts.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -141,11 +142,13 @@ class Engine {
 
   /// Blocks until all operations pushed so far, and those that they push, have ended. Throws an
   /// AggregateError of the errors not reported by an earlier wait; what a CancelSource cancelled is
-  /// no error. EngineStopped if shutdown() has cancelled operations, or has left some that have not
-  /// ended.
+  /// no error. Nor is that an operation was skipped for an error told before: that it returns does
+  /// not mean that all have run, as poison stays until it is overwritten or cleared. EngineStopped
+  /// if shutdown() has cancelled operations, or has left some that have not ended.
   void wait_for_all();
 
-  /// Number of ended operations that mutate `var`, failed ones and clear_error() included.
+  /// Number of ended operations that mutate `var`, also of those that failed or were skipped;
+  /// clear_error() does not count.
   std::uint64_t version(const Var& var) const;
 
   /// Lifts the poison of `var`, in program order, as an operation of its own that mutates it. What
@@ -161,9 +164,9 @@ class Engine {
   Recording record(UniqueFunction<void()> fn);
 
   /// Ends the engine: no further pushes from outside operations. Returns `deadline` from now at
-  /// the latest, at once if that is not above 0, then with operations abandoned: these go on, and
-  /// to wait for them throws EngineStopped, as for what is cancelled. Blocks. ReentrantWait inside
-  /// an operation.
+  /// the latest, at once if that is not above 0, then with operations abandoned: these go on (on
+  /// kExplore only in another shutdown), and to wait for them throws EngineStopped, as for what is
+  /// cancelled. Blocks. ReentrantWait inside an operation.
   ShutdownReport shutdown(ShutdownMode mode = ShutdownMode::kDrain,
                           std::chrono::milliseconds deadline = std::chrono::seconds(60));
 
@@ -171,7 +174,8 @@ class Engine {
   /// environment.
   const EngineOptions& options() const;
 
-  /// The operations that have ended so far, in the order of their end, if EngineOptions::trace.
+  /// The operations that have ended so far, in the order in which the engine took note of that, if
+  /// EngineOptions::trace.
   std::vector<OpRecord> trace() const;
 
  private:

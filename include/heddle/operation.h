@@ -37,7 +37,8 @@ struct RunContext {
 
 /// Ends an operation of push_async. Move-only, callable from any thread. Destroyed without done()
 /// or fail(): the operation fails with "completion dropped". Used twice: the second use is
-/// recorded as an error of the engine and otherwise ignored.
+/// recorded as an error of the engine and otherwise ignored. A thread that pushes first may block
+/// on max_pending, and nothing ends by that: complete before you push.
 class Completion {
  public:
   explicit Completion(std::shared_ptr<detail::AsyncState> state) noexcept;

@@ -12,8 +12,8 @@
 namespace heddle {
 
 /// The queues of a device. Operations of different lanes overlap. On the CPU kCompute runs as many
-/// at a time as there are workers (EngineOptions::cpu_workers), any other lane one; each lane of a
-/// GPU is a stream.
+/// at a time as there are workers (EngineOptions::cpu_workers), any other lane one; on kPooled all
+/// but kBlocking share the workers. Each lane of a GPU is a stream.
 enum class Lane : std::uint8_t {
   kCompute,
   kCopyIn,    ///< to the device
@@ -25,7 +25,12 @@ enum class Lane : std::uint8_t {
 /// "compute", "copy_in", "copy_out", "comm", "blocking".
 const char* lane_name(Lane lane);
 
-enum class Outcome : std::uint8_t { kCompleted, kFailed, kSkipped, kCancelled };
+enum class Outcome : std::uint8_t {
+  kCompleted,
+  kFailed,
+  kSkipped,    ///< met the poison of one that failed
+  kCancelled,  ///< by a group or a shutdown, or met the poison of one that was
+};
 
 /// The life of one operation. Times are nanoseconds of std::chrono::steady_clock; those of a phase
 /// that the operation never reached (it was skipped) equal `done`.
