@@ -67,7 +67,9 @@ class Shelf {
     if (first_ == nullptr) return std::free(block);
     first_->blocks[first_->count++] = block;
   }
+  /// The thread ends. An empty magazine is of no use to others, who would gather them.
   void close(std::size_t size_class) noexcept {
+    if (first_ != nullptr && first_->count == 0) delete std::exchange(first_, nullptr);
     for (Magazine** kept : {&first_, &spare_, &stock_}) {
       if (*kept != nullptr) depots()[size_class].put(*std::exchange(*kept, nullptr));
     }

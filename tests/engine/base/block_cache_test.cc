@@ -1,5 +1,7 @@
 #include "engine/base/block_cache.h"
 
+#include <malloc.h>
+
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -44,6 +46,19 @@ TEST_CASE("blocks may be given back by another thread, and that thread may end")
   for (int i = 0; i < 1000; ++i) blocks.push_back(allocate_block(kBytes));
   CHECK(std::set<void*>(blocks.begin(), blocks.end()).size() == blocks.size());
   for (void* const block : blocks) deallocate_block(block, kBytes);
+}
+
+TEST_CASE("threads that come and go leave nothing behind but blocks for others") {
+  const auto come_and_go = [] {
+    void* block = nullptr;
+    std::thread([&block] { block = allocate_block(64); }).join();
+    deallocate_block(block, 64);
+  };
+  for (int i = 0; i < 200; ++i) come_and_go();
+  const std::size_t before = mallinfo2().uordblks;
+  for (int i = 0; i < 10'000; ++i) come_and_go();
+  const std::size_t after = mallinfo2().uordblks;
+  CHECK(after < before + 100'000);
 }
 
 TEST_CASE("many threads may allocate what others give back") {
