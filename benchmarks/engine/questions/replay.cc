@@ -68,8 +68,9 @@ Race race(const Program& program, const std::vector<Runner>& runners, int runs, 
 void replay_by(int workers, const Options& options, Sheet& sheet) {
   Lineup lineup(options, {.workers = workers});
   const std::vector<Runner> runners = runners_of(lineup);
-  for (const MakeProgram make : kPlainPrograms) {
+  for (const MakeProgram make : kPrograms) {
     const Program program = make(options.operations);
+    if (program.pushers != 1) continue;
     for (const int times : {1, 5}) {
       std::string name = (workers == 1 ? "replay by one: " : "replay: ") + program.name;
       if (times != 1) name += ", " + std::to_string(times) + " times";
