@@ -1,7 +1,5 @@
 #include "engine/base/block_cache.h"
 
-#include <malloc.h>
-
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include <catch2/catch.hpp>
+#include <malloc.h>
 
 namespace heddle::base {
 namespace {
