@@ -21,28 +21,45 @@ void PendingLimit::tell() {
   told_.notify_all();
 }
 
+/// A thread's place among the blocked pushers, which it leaves by an exception, too, and when it is
+/// cancelled. Takes the lock and gives it back.
+class PendingLimit::InLine {
+ public:
+  InLine(PendingLimit& limit, std::unique_lock<base::Mutex>& lock) : limit_(limit), lock_(lock) {
+    limit_.line_.push_back(this);
+    limit_.blocked_.fetch_add(1);
+  }
+  ~InLine() {
+    if (!lock_.owns_lock()) lock_.lock();
+    limit_.line_.erase(std::find(limit_.line_.begin(), limit_.line_.end(), this));
+    limit_.blocked_.fetch_sub(1);
+    ++limit_.events_;
+    lock_.unlock();
+    limit_.told_.notify_all();
+  }
+  InLine(const InLine&) = delete;
+  InLine& operator=(const InLine&) = delete;
+
+  bool is_first() const { return limit_.line_.front() == this; }
+
+ private:
+  PendingLimit& limit_;
+  std::unique_lock<base::Mutex>& lock_;
+};
+
 bool PendingLimit::wait_for_room(const std::function<bool()>& try_take) {
   std::unique_lock lock(mutex_);
-  const char place = 0;
-  line_.push_back(&place);
-  blocked_.fetch_add(1);
-  bool taken = false;
-  while (!taken && !stopped_.load()) {
+  const InLine place(*this, lock);
+  while (!stopped_.load()) {
     const std::uint64_t seen = events_;
-    if (line_.front() == &place) {
+    if (place.is_first()) {
       lock.unlock();
-      taken = try_take();
+      if (try_take()) return true;
       lock.lock();
-      if (taken) break;
     }
     told_.wait_for(lock, kLookAgain, [&] { return events_ != seen || stopped_.load(); });
   }
-  line_.erase(std::find(line_.begin(), line_.end(), &place));
-  blocked_.fetch_sub(1);
-  ++events_;
-  lock.unlock();
-  told_.notify_all();
-  return taken;
+  return false;
 }
 
 void PendingLimit::stop() {

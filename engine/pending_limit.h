@@ -74,6 +74,8 @@ class PendingLimit {
   void tell();
 
  private:
+  class InLine;
+
   const std::size_t limit_;
   /// Pushers are woken in bulk, when this many are pending; a waiting pusher looks by itself once
   /// in a while, so that it goes on where the rest never ends.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -126,6 +127,14 @@ TEST_CASE("stopping the pending limit turns blocked pushers away") {
   pusher.join();
   CHECK(turned_away);
   CHECK(owner.limit().stopped());
+}
+
+TEST_CASE("a blocked pusher that looks in vain and throws leaves the line to the next one") {
+  PendingLimit limit(1);
+  const auto throws = []() -> bool { throw std::runtime_error("no memory"); };
+  CHECK_THROWS_AS(limit.wait_for_room(throws), std::runtime_error);
+  CHECK(limit.blocked() == 0);
+  CHECK(limit.wait_for_room([] { return true; }));
 }
 
 TEST_CASE("waiting for an empty pending limit ends at the deadline") {
