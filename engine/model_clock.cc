@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <queue>
 #include <set>
@@ -51,6 +52,18 @@ double nanoseconds_for(double amount, double per_second) {
   return per_second > 0 ? std::max(0.0, amount) / per_second * 1e9 : 0;
 }
 
+/// `time` later, or the end of all time if that is earlier. Neither is less than 0.
+std::int64_t later(std::int64_t moment, std::int64_t time) {
+  constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+  return time < kEnd - moment ? moment + time : kEnd;
+}
+
+/// In whole nanoseconds; what takes longer than 146 years counts as that.
+std::int64_t rounded(double nanoseconds) {
+  constexpr double kMost = 0x1p62;
+  return std::llround(std::min(nanoseconds, kMost));
+}
+
 std::size_t count_steps(const ModelCost& cost) {
   return cost.copies.empty() ? 1 : cost.copies.size();
 }
@@ -66,12 +79,12 @@ std::int64_t step_cost(const Step& step, Device device, Gpus gpus) {
   const LinkEnds link = link_of(step, gpus);
   if (link.first != link.second) {
     const LinkSpeed speed = device::link_speed(gpus, link.first, link.second);
-    return speed.latency.count() + std::llround(nanoseconds_for(bytes, speed.bytes_per_second));
+    return later(speed.latency.count(), rounded(nanoseconds_for(bytes, speed.bytes_per_second)));
   }
   const ComputeSpeed speed = compute_speed(place_of(device, gpus), gpus);
-  return speed.launch.count() +
-         std::llround(std::max(nanoseconds_for(step.flops, speed.flops_per_second),
-                               nanoseconds_for(bytes, speed.bytes_per_second)));
+  return later(speed.launch.count(),
+               rounded(std::max(nanoseconds_for(step.flops, speed.flops_per_second),
+                                nanoseconds_for(bytes, speed.bytes_per_second))));
 }
 
 /// Invariant: once what the thread of an operation had waited for has ended, it is pushed: from
@@ -143,11 +156,11 @@ class Schedule {
     Node& begun = nodes_[node];
     begun.phase = Node::Phase::kBegun;
     begun.time.start = now;
-    begun.time.chain += begun.cost;
+    begun.time.chain = later(begun.time.chain, begun.cost);
     if (has_lane(node)) {
       begin_step(node, now);
     } else {
-      events_.emplace(now + begun.cost, node);
+      events_.emplace(later(now, begun.cost), node);
     }
   }
 
@@ -157,7 +170,7 @@ class Schedule {
     const LinkEnds link = link_of(step, gpus_);
     const bool takes_link = link.first != link.second;
     const std::int64_t start = takes_link ? std::max(now, link_free_at_[link]) : now;
-    const std::int64_t end = start + step_cost(step, op.device, gpus_);
+    const std::int64_t end = later(start, step_cost(step, op.device, gpus_));
     if (takes_link) link_free_at_[link] = end;
     if (nodes_[node].steps++ == 0) nodes_[node].time.start = start;
     events_.emplace(end, node);
@@ -236,7 +249,7 @@ class Schedule {
 std::int64_t model_cost(const ModelOp& op, std::span<const LogicalGpu> gpus) {
   std::int64_t cost = 0;
   for (std::size_t i = 0; i < count_steps(op.cost); ++i) {
-    cost += step_cost(step_of(op.cost, i), op.device, gpus);
+    cost = later(cost, step_cost(step_of(op.cost, i), op.device, gpus));
   }
   return cost;
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -236,6 +237,19 @@ TEST_CASE("a triple-buffered pipeline costs its slowest stage and the way in and
 }
 
 TEST_CASE("an empty program has no times") { CHECK(Program().times().empty()); }
+
+TEST_CASE("what takes longer than the clock can tell ends at the end of all time") {
+  constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+  Program program;
+  for (int i = 0; i < 3; ++i) {
+    program.compute(Device::gpu(0), std::numeric_limits<double>::infinity(), {}, {1});
+  }
+  const Timeline times = program.times();
+  CHECK(times[0].first == 0);
+  CHECK(times[0].second > kEnd / 4);
+  CHECK(times[2].second == kEnd);
+  CHECK(program.chain() == kEnd);
+}
 
 }  // namespace
 }  // namespace heddle::detail
