@@ -1,8 +1,6 @@
 #include "engine/make_engine.h"
 
 #include <algorithm>
-#include <stdexcept>
-#include <string>
 
 #include "engine/base/cpus.h"
 #include "engine/explore_engine.h"
@@ -33,11 +31,9 @@ std::shared_ptr<EngineCore> make_engine(const EngineOptions& given) {
     case EngineKind::kPooled:
       return std::make_shared<ThreadedEngine>(options);
     case EngineKind::kExplore:
-      return std::make_shared<ExploreEngine>(options);
+      break;
   }
-  throw std::invalid_argument("[EngineOptions] kind is " +
-                              std::to_string(static_cast<int>(options.kind)) +
-                              ": expected kThreaded, kPooled, kNaive or kExplore");
+  return std::make_shared<ExploreEngine>(options);
 }
 
 }  // namespace heddle::detail

@@ -36,6 +36,11 @@ void check_range(const char* field, long long value, long long least, long long 
 
 void check_engine_options(const EngineOptions& options) {
   constexpr int kMaxWindow = 1 << 16;
+  if (options.kind > EngineKind::kExplore) {
+    throw std::invalid_argument("[EngineOptions] kind is " +
+                                std::to_string(static_cast<int>(options.kind)) +
+                                ": expected kThreaded, kPooled, kNaive or kExplore");
+  }
   if (options.max_pending == 0 || options.max_pending > base::kMaxPending) {
     throw std::invalid_argument("[EngineOptions] max_pending is " +
                                 std::to_string(options.max_pending) + ": expected 1 to " +

@@ -88,6 +88,7 @@ TEST_CASE("an engine of a kind that does not exist is refused") {
   options.kind = static_cast<EngineKind>(77);
   CHECK_THROWS_AS(Engine(options), std::invalid_argument);
   CHECK_THROWS_WITH(Engine(options), Contains("kind is 77") && Contains("expected"));
+  CHECK_THROWS_AS(configure({.engine = options}), std::invalid_argument);
 }
 
 TEST_CASE("a lane that does not exist is refused by every call that takes one") {
