@@ -60,7 +60,8 @@ struct ShutdownReport {
 /// An exception that no variable carries and nothing will report any more is destroyed, in engines
 /// with threads, on a thread for that, one after the other: there it may push and wait, but not
 /// shut the engine down. Who has caught it, or drops the last handle of a variable with it, may
-/// destroy it instead.
+/// destroy it instead; a second one that a callable throws, from its destructor, goes at once. Its
+/// what() must not use the engine. No operation may end its thread, as by pthread_exit().
 ///
 /// An empty, deleted or foreign variable and a null callable are std::invalid_argument; a push
 /// after shutdown() from outside of operations is EngineStopped; any use but the destructor in a

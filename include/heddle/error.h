@@ -43,7 +43,8 @@ class AggregateError : public Error {
  public:
   AggregateError(std::vector<OpError> errors, std::size_t omitted);
 
-  /// In sequence order, each failed operation once.
+  /// In sequence order: of each failed operation what it failed with, and of an asynchronous one
+  /// what it has thrown after its Completion was used, and a second use of that.
   const std::vector<OpError>& errors() const { return *errors_; }
   /// Failures beyond the 1,024 that are kept.
   std::size_t omitted() const { return omitted_; }
