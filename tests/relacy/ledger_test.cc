@@ -220,7 +220,7 @@ TEST_CASE("ledger: the orders on which this depends are found if they are weaker
   require_weaker_found<Waiting<1>>("engine/tracker.cc", 20'000);
   require_vital_found<Line>(
       "engine/pending_limit.cc", 20'000,
-      {"wait_for_room: update seq_cst -> acq_rel", "wait_for_room: update seq_cst -> relaxed"});
+      {"InLine: update seq_cst -> acq_rel", "InLine: update seq_cst -> relaxed"});
   require_vital_found<Line>(
       "engine/pending_limit.h", 20'000,
       {"blocked: load seq_cst -> acquire", "blocked: load seq_cst -> relaxed"});
