@@ -43,7 +43,7 @@ Worker* Tour::borrow(WorkerPool& pool) {
   if (pool.stopping_.load() || !pool.grain_.is_tiny() || !pool.has_free_seat()) return nullptr;
   if (pool.seems_to_have_work() || !pool.open_runs_.empty() || pool.has_batch()) return nullptr;
   Worker* const worker = idle.can_claim() ? &idle.claim() : idle.recall();
-  if (worker != nullptr) pool.guests_.fetch_add(1);
+  if (worker != nullptr) pool.guests_.take();
   return worker;
 }
 
@@ -56,7 +56,7 @@ void Tour::give_back(const Seat& seat) {
   WorkerPool& pool = *seat.pool;
   const std::lock_guard held(pool.mutex_);
   pool.taken_.none();
-  pool.guests_.fetch_sub(1);
+  pool.guests_.leave();
   pool.idle_.begin_sleep(/*searching=*/true);
   pool.idle_.lie_down(*seat.worker);
 }
@@ -98,7 +98,7 @@ void Tour::change_worker(const Seat& kept) {
     pool.taken_.none();
     kept.worker->self = &self;
     self.worker.store(kept.worker);
-    pool.guests_.fetch_sub(1);
+    pool.guests_.leave();
     pool.idle_.end_search();
   }
   WorkerPool& pool = before.pool;

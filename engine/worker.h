@@ -85,8 +85,9 @@ struct alignas(64) Worker {
   /// First operation of the run that it is at, 0: it is at none; and that one's priority.
   base::Atomic<std::uint64_t> run_sequence{0};
   base::Atomic<int> run_priority{0};
-  std::uint64_t takes = 0;  ///< progress() at its last look
-  Mailbox& mailbox;         ///< for the operations that it ends
+  std::uint64_t takes = 0;         ///< progress() at its last look
+  std::uint32_t guest_streak = 0;  ///< the pool's, at its last look
+  Mailbox& mailbox;                ///< for the operations that it ends
 };
 
 }  // namespace heddle::detail

@@ -13,6 +13,7 @@
 #include "engine/device/backend.h"
 #include "engine/graph_run.h"
 #include "engine/guest.h"
+#include "engine/guest_seats.h"
 #include "engine/idle_workers.h"
 #include "engine/inbox.h"
 #include "engine/lane_queue.h"
@@ -45,9 +46,10 @@ class ThreadedEngine;
 ///    searches or naps, here or in the PoolGroup. The same goes for pushes to this pool that have
 ///    arrived (see Arrivals), unless a thread is on Tour, and open_runs_ (see GraphRun).
 ///  - Where workers are in each other's way (see may_nap()) one that finds another at work naps
-///    before it looks for more. Nobody wakes a sleeping worker as long as one naps and one is
-///    awake: what that one leaves is found at the end of the nap, but for arrivals beside a Stretch
-///    that goes on. A worker naps, too, instead of sleeping, while a run is kept in order for one.
+///    before it looks for more; so it does while guests are enough (see GuestSeats). Nobody wakes a
+///    sleeping worker as long as one naps and one is awake: what that one leaves is found at the
+///    end of the nap, but for arrivals beside a Stretch that goes on. A worker naps, too, instead
+///    of sleeping, while a run is kept in order for one.
 ///  - There are as many seats as workers. Who runs something has one: a worker that is not idle, or
 ///    a guest. A worker that finds none goes to sleep, and nobody wakes one then; a guest that
 ///    gives its seat back wakes one if there is work.
@@ -88,7 +90,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   /// True if they have the same results on the calling thread.
   bool may_have_guest() const { return base::float_control() == float_control_; }
   const base::OpenMp& openmp() const { return openmp_; }
-  bool has_free_seat() const { return idle_.count() > guests_.load(); }
+  bool has_free_seat() const { return idle_.count() > guests_.count(); }
   /// The next operation, or null, and the seat is given back, if that is not `wanted` or if there
   /// is no idle worker whose seat the caller could take, or has taken (`has_seat`).
   Operation* take_for_guest(const Wanted& wanted, bool& has_seat);
@@ -97,7 +99,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool is_crowded() const;
   /// Asks such workers for a seat, unless another guest does. The caller takes or withdraws it.
   bool ask_for_seat();
-  bool has_granted() const { return asked_.load() == Asked::kGranted; }
+  bool has_granted() const { return guests_.has_granted(); }
   void take_granted();
   void withdraw();
   /// Something is in inbox or queue; may miss what is being put.
@@ -122,7 +124,6 @@ class WorkerPool final : public LaneQueue, public device::Executor {
  private:
   friend class Tour;  // which takes and leaves seats
 
-  enum class Asked : std::uint8_t { kNothing, kSeat, kGranted };  ///< for, by a guest
   void run(Worker& me, ReadyNode& node);
   // These return what runs next, or null.
   ReadyNode* run_operation(Worker& me, Operation& op);
@@ -204,8 +205,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   MeasuredGrain grain_;
   base::Atomic<std::uint32_t> without_stretch_{0};  ///< looks for arrivals
   base::Atomic<std::uint32_t> without_sharing_{0};  ///< the same, where several workers are awake
-  base::Atomic<std::uint32_t> guests_{0};  ///< that have a seat, or are granted one; see mutex_
-  base::Atomic<Asked> asked_{Asked::kNothing};
+  GuestSeats guests_;
   base::Atomic<std::uint64_t> takes_{0};  ///< how often somebody found work
   TakenAlong taken_;
   IdleWorkers idle_;

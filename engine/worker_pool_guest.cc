@@ -14,7 +14,7 @@ Operation* WorkerPool::take_for_guest(const Wanted& wanted, bool& has_seat) {
   Operation* op = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(has_seat, false)) guests_.fetch_sub(1);
+    if (std::exchange(has_seat, false)) guests_.leave();
     // Small operations one thread runs faster than two, and a worker is at them.
     const bool is_in_the_way =
         wanted.node == nullptr && grain_.are_short() && idle_.count() < workers_.size();
@@ -25,7 +25,9 @@ Operation* WorkerPool::take_for_guest(const Wanted& wanted, bool& has_seat) {
       const ReadyPlace place = wanted.covers(queue_.first()) ? queue_.take() : ReadyPlace{};
       if (wanted.covers(place)) {
         op = static_cast<Operation*>(place.node);
-        guests_.fetch_add(1);
+        const bool alone = queue_.empty() && idle_.count() == workers_.size();
+        alone ? guests_.continue_streak() : guests_.end_streak();
+        guests_.take();
         has_seat = true;
       } else if (place.node != nullptr) {
         queue_.put_back(place);
@@ -43,7 +45,7 @@ void WorkerPool::leave_seat() {
   Worker* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    guests_.fetch_sub(1);
+    guests_.leave();
     woken = claim_sleeper();
   }
   PoolGroup::wake(woken);
@@ -70,31 +72,29 @@ bool WorkerPool::is_crowded() const {
 
 bool WorkerPool::ask_for_seat() {
   const std::lock_guard lock(mutex_);
-  if (asked_.load() != Asked::kNothing) return false;
-  asked_.store(Asked::kSeat);
+  if (!guests_.ask()) return false;
   taken_.call_back();  // who has taken many along looks soon
   return true;
 }
 
 void WorkerPool::grant_seat(const Worker& me) {
-  if (asked_.load(std::memory_order_relaxed) != Asked::kSeat) return;
-  if (idle_.count() != guests_.load()) return;  // it has none itself, or another one is free
+  if (!guests_.is_asked()) return;
+  if (idle_.count() != guests_.count()) return;  // it has none itself, or another one is free
   if (!shares_cpu(&me, base::current_cpu())) return;
-  asked_.store(Asked::kGranted);
-  guests_.fetch_add(1);
+  guests_.grant();
 }
 
 void WorkerPool::take_granted() {
   const std::lock_guard lock(mutex_);
-  asked_.store(Asked::kNothing);
+  guests_.take_granted();
 }
 
 void WorkerPool::withdraw() {
   Worker* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    if (asked_.exchange(Asked::kNothing) == Asked::kGranted) {
-      guests_.fetch_sub(1);
+    if (guests_.withdraw()) {
+      guests_.leave();
       woken = claim_sleeper();
     }
   }

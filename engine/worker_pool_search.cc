@@ -63,8 +63,9 @@ bool WorkerPool::are_small_beside_streams() const {
 
 /// True if one worker is enough for what there is, as operations are tiny, or so small that they
 /// are not worth it and wait for each other, or they are short and two workers on one CPU; and
-/// another one has taken some since the last look of this one.
+/// another one has taken some since the last look of this one. Or if guests are enough.
 bool WorkerPool::may_nap(Worker& me) const {
+  if (guests_.streak_goes_on(me.guest_streak)) return !seems_to_have_work() && !stopping_.load();
   if (!grain_.are_short() || stopping_.load() || idle_.awake() < 2) return false;
   const bool wait_for_each_other = without_sharing_.load(std::memory_order_relaxed) != 0;
   const bool is_enough =
@@ -196,6 +197,7 @@ void WorkerPool::begin_work(Worker& me, std::unique_lock<base::SpinLock>& lock, 
   takes_.store(takes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   me.takes = progress();
   me.note_cpu();
+  if (!queue_.empty() || !me.batch.empty() || me.stretch != nullptr) guests_.end_streak();
   if (searching) idle_.end_search();
   Worker* const woken = claim_sleeper();
   lock.unlock();
@@ -238,7 +240,7 @@ ReadyNode* WorkerPool::search(Worker& me) {
       if (engine_.ledger().has_stretch() && !seems_to_have_work()) continue;
     }
     if (!searching && me.stretch == nullptr) grant_seat(me);
-    const bool has_seat = idle_.count() + (searching ? 0 : 1) > guests_.load();
+    const bool has_seat = idle_.count() + (searching ? 0 : 1) > guests_.count();
     ReadyNode* const node = find(me, has_seat);
     if (node != nullptr || stopping_.load()) {
       begin_work(me, lock, searching);

@@ -27,4 +27,7 @@ constexpr bool kShortAtFirst = false;
 /// Arrivals that are run in a Stretch at least.
 constexpr std::size_t kFewestInStretch = 8;
 
+/// Operations that guests run one after the other before workers take that for a habit.
+constexpr std::uint32_t kLongStreak = 16;
+
 }  // namespace heddle::base

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -70,6 +71,46 @@ TEST_CASE("a thread that waits for everything runs operations of it") {
     engine.wait_for_all();
   }
   CHECK(helped > 0);
+}
+
+TEST_CASE("a thread that pushes one operation at a time, and waits for it, soon runs most itself") {
+  constexpr int kEach = 1000;
+  EngineOptions options;
+  options.cpu_workers = GENERATE(1, 2);
+  Engine engine(options);
+  const std::thread::id me = std::this_thread::get_id();
+  const Var x = engine.new_variable();
+  std::array<int, 21> helped{};  // by rounds, as the system may give a worker the CPU in some
+  for (int& in_round : helped) {
+    for (int i = 0; i < kEach; ++i) {
+      engine.push([&] { in_round += is_on(me) ? 1 : 0; }, {}, {x});
+      engine.wait_for_var(x);
+    }
+  }
+  std::sort(helped.begin(), helped.end());
+  CHECK(helped[helped.size() / 2] >= kEach * 4 / 5);
+}
+
+TEST_CASE("workers run what nobody waits for beside a thread that runs what it waits for itself") {
+  HEDDLE_FOR_EACH(options, parallel_engines);
+  constexpr int kRounds = 200 / support::kScale;
+  Engine engine(options);
+  const Var x = engine.new_variable();
+  std::atomic<bool> ends{false};
+  const std::jthread waits([&] {
+    while (!ends) {
+      engine.push([] {}, {}, {x});
+      engine.wait_for_var(x);
+    }
+  });
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  std::atomic<int> ran{0};
+  for (int i = 0; i != kRounds; ++i) {
+    engine.push([&] { ++ran; }, {}, {});
+    while (ran == i && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+  }
+  ends = true;
+  CHECK(ran == kRounds);
 }
 
 TEST_CASE("a thread that waits for a variable runs nothing that this does not depend on") {

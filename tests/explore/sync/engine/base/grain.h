@@ -13,5 +13,6 @@ constexpr int kMostVotes = 8;
 constexpr std::size_t kUnusedArrivals = 0;
 constexpr bool kShortAtFirst = true;
 constexpr std::size_t kFewestInStretch = 2;
+constexpr std::uint32_t kLongStreak = 2;
 
 }  // namespace heddle::base
