@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "engine/base/grain.h"
 #include "engine/base/sync.h"
@@ -20,13 +21,11 @@ class GuestSeats {
   /// Seats that are taken or granted.
   std::uint32_t count() const { return count_.load(); }
   bool has_granted() const { return asked_.load() == Asked::kGranted; }
-  /// True if workers had better stay away: the streak is long, and longer than `seen`, which is
-  /// what the caller last saw of it.
+  /// True if workers had better stay away: the streak is long, and has gone on since the caller has
+  /// last `seen` it.
   bool streak_goes_on(std::uint32_t& seen) const {
     const std::uint32_t now = streak_.load(std::memory_order_relaxed);
-    const bool is_longer = now > seen;
-    seen = now;
-    return is_longer && now >= base::kLongStreak;
+    return std::exchange(seen, now) != now && now >= base::kLongStreak;
   }
 
   void take() { count_.fetch_add(1); }
