@@ -62,6 +62,13 @@ class BasicArrivals {
       add_chunk();
     return *next_;
   }
+  /// next() needs no memory for so many from now on. Throws std::bad_alloc.
+  void reserve(std::size_t count) {
+    auto places = static_cast<std::size_t>(end_ - next_);
+    for (Chunk** next = &spare_; places < count; next = &(*next)->next, places += kChunk) {
+      if (*next == nullptr) *next = unused();
+    }
+  }
   /// It is filled.
   void publish() {
     ++next_;
@@ -125,9 +132,13 @@ class BasicArrivals {
   static void destroy_list(Chunk* first) {
     while (first != nullptr) destroy(*std::exchange(first, first->next));
   }
+  /// A list of some.
+  Chunk* unused() {
+    Chunk* const first = returned_.exchange(nullptr, std::memory_order_acquire);
+    return first != nullptr ? first : new Chunk;
+  }
   void add_chunk() {
-    if (spare_ == nullptr) spare_ = returned_.exchange(nullptr, std::memory_order_acquire);
-    if (spare_ == nullptr) spare_ = new Chunk;
+    if (spare_ == nullptr) spare_ = unused();
     Chunk* const chunk = spare_;
     spare_ = chunk->next;
     chunk->next = nullptr;

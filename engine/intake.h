@@ -42,7 +42,7 @@ struct PlainPush {
 ///  - Who takes in arrivals only when there is nothing else to do runs first what was pushed before
 ///    them. As that must be the order of the lane, all that is pending has one priority while there
 ///    are arrivals, but for deletions, which go before all.
-///  - While a block is open (see Ledger) nobody leaves anything here.
+///  - While a block is open (see Ledger) nobody leaves anything here but who pushes that.
 ///  - Arrivals before first_uncounted() are counted in the ledger's Generations; the others are of
 ///    the newest generation.
 class Intake {
@@ -80,6 +80,9 @@ class Intake {
   /// Something of this priority is pushed, and is no deletion; `has_place` among the pending ones.
   /// True if it may be an arrival.
   bool keeps_order(int priority, bool has_place);
+  /// After reserve(), of one that has a place, keeps the order, and names usable variables.
+  void leave(const PlainPush& push, std::unique_ptr<ManyVariables> many);
+  void reserve(std::size_t count) { arrivals_.reserve(count); }  ///< throws std::bad_alloc
   /// A push names these, before it has its place.
   static void name(VarList variables) {
     for (std::size_t i = 0; i < variables.size(); ++i) ++variables[i]->named;
@@ -102,6 +105,9 @@ class Intake {
   void check(const PlainPush& push, std::string_view call) const;
   /// Writes them down from `next` on, and returns the end, or null if one is not usable.
   VarState** list(VarList variables, VarState** next) const;
+  static void add_many(Arrival& arrival, std::unique_ptr<ManyVariables> many);
+  /// Fills in what does not say which variables it names, and returns its number.
+  std::uint64_t publish(Arrival& arrival, const PlainPush& push);
 
   const std::uint64_t engine_;
   Arrivals arrivals_;
@@ -137,6 +143,40 @@ inline void Intake::check(const PlainPush& push, std::string_view call) const {
   return next;
 }
 
+inline void Intake::add_many(Arrival& arrival, std::unique_ptr<ManyVariables> many) {
+  arrival.many = many.release();
+  arrival.queue = nullptr;
+  arrival.mutate_count = arrival.read_count = 0;
+}
+
+[[gnu::always_inline]] inline std::uint64_t Intake::publish(Arrival& arrival,
+                                                            const PlainPush& push) {
+  name(push.mutates);
+  name(push.reads);
+  const std::uint64_t sequence = give_numbers(1);
+  ::new (&arrival.task) Task(std::move(push.task));
+  arrival.device = push.device;
+  arrival.priority = push.priority;
+  arrival.flags = push.flags;
+  arrival.generation = generation_;
+  arrival.sequence = sequence;
+  arrivals_.publish();
+  return sequence;
+}
+
+inline void Intake::leave(const PlainPush& push, std::unique_ptr<ManyVariables> many) {
+  Arrival& arrival = arrivals_.next();
+  if (many == nullptr) {
+    list(push.reads, list(push.mutates, arrival.variables.data()));
+    arrival.queue = push.queue;
+    arrival.mutate_count = static_cast<std::uint8_t>(push.mutates.size());
+    arrival.read_count = static_cast<std::uint8_t>(push.reads.size());
+  } else {
+    add_many(arrival, std::move(many));
+  }
+  publish(arrival, push);
+}
+
 [[gnu::always_inline]] inline Intake::Left Intake::try_leave(const PlainPush& push,
                                                              std::string_view call,
                                                              std::unique_ptr<ManyVariables>* many) {
@@ -163,22 +203,10 @@ inline void Intake::check(const PlainPush& push, std::string_view call) const {
     arrival.read_count = static_cast<std::uint8_t>(push.reads.size());
   } else {
     check(push, call);
-    arrival.many = many->release();
-    arrival.queue = nullptr;
-    arrival.mutate_count = arrival.read_count = 0;
+    add_many(arrival, std::move(*many));
   }
-  name(push.mutates);
-  name(push.reads);
-  const std::uint64_t sequence = give_numbers(1);
-  ::new (&arrival.task) Task(std::move(push.task));
-  arrival.device = push.device;
-  arrival.priority = push.priority;
-  arrival.flags = push.flags;
-  arrival.generation = generation_;
-  arrival.sequence = sequence;
   if (!push.has_place) limit_.take();
-  arrivals_.publish();
-  return {.sequence = sequence};
+  return {.sequence = publish(arrival, push)};
 }
 
 }  // namespace heddle::detail

@@ -19,11 +19,39 @@ namespace {
 /// has become ready.
 constexpr std::size_t kPiece = 16;
 
+/// Those that are left to workers before others get the intake.
+constexpr std::size_t kLeftAtOnce = 64;
+
 /// How many operations ahead of their use are fetched.
 constexpr std::size_t kOperationsAhead = 4;
 
 std::size_t size_of(const Block& block) {
   return block.graph != nullptr ? block.graph->graph().uses.size() : block.run.size();
+}
+
+/// Leaves the next operations of the block. False if these were the last.
+bool leave_some(Block& block, Intake& intake) {
+  const std::size_t count = block.run.size();
+  const std::lock_guard lock(intake.lock());
+  const std::size_t end = std::min(count, block.next + kLeftAtOnce);
+  for (; block.next != end; ++block.next) {
+    const RecordedOp& op = block.run.op(block.next);
+    std::unique_ptr<ManyVariables> many;
+    if ((op.route.flags & Operation::kManyAccesses) != 0) {
+      many = std::move(block.many[block.next_many++]);
+    }
+    Task task = block.run.task(block.next);
+    intake.leave({.task = task,
+                  .reads = block.run.reads(block.next),
+                  .mutates = block.run.mutates(block.next),
+                  .device = op.options.device,
+                  .queue = op.route.queue,
+                  .priority = op.priority,
+                  .flags = op.route.flags,
+                  .has_place = true},
+                 std::move(many));
+  }
+  return end != count;
 }
 
 }  // namespace
@@ -57,6 +85,14 @@ bool Ledger::open(Block& block, const OperationScope* parent, ReadyList& ready) 
     check_usable(var, engine_.id(), "Recording::run");
   }
   if (!has_place(block.admission, nullptr, ready)) return false;
+  const std::size_t places = count - (block.is_admitted() ? 1 : 0);
+  if (block.leaves) {
+    intake_.reserve(count);
+    limit().take(places);
+    block.first = intake_.last_sequence() + 1;
+    intake_.set_block_open(true);
+    return true;
+  }
   pushes_ += static_cast<std::uint32_t>(std::min<std::size_t>(count, kCollectEvery));
   if (operations_.unused() < size_of(block) || pushes_ >= kCollectEvery) {
     pushes_ = 0;
@@ -64,9 +100,8 @@ bool Ledger::open(Block& block, const OperationScope* parent, ReadyList& ready) 
   }
   if (block.graph != nullptr) graph_runs_.reserve(graph_runs_.size() + 1);
   reserve_operations(block);
-  const bool is_admitted = block.admission == Submission::Admission::kAdmitted;
-  intake_.keeps_order(block.run.arguments(0).priority, is_admitted);
-  limit().take(count - (is_admitted ? 1 : 0));
+  intake_.keeps_order(block.run.arguments(0).priority, block.is_admitted());
+  limit().take(places);
   // Of the first it is asked before there is anything pending, of the others after that.
   for (std::size_t i = 1; block.graph == nullptr && i < count; ++i) {
     intake_.keeps_order(block.run.arguments(i).priority, /*has_place=*/false);
@@ -108,14 +143,27 @@ bool Ledger::end_uses(GraphRun& run, ReadyList& uses, ReadyList& ready) {
 
 Ledger::Pushed Ledger::push_some(Block& block, ReadyList& ready) {
   const OperationScope* const parent = OperationScope::of(engine_);
-  if (block.next == 0) take_in_all(ready);  // most of it while others may push
+  const bool begins = block.first == 0;
+  if (block.leaves && !begins) {
+    if (leave_some(block, intake_)) return Pushed::kSome;
+    const Turn turn(*this);
+    const std::lock_guard lock(intake_.lock());
+    intake_.set_block_open(false);
+    return Pushed::kAll;
+  }
+  if (begins && !block.leaves) take_in_all(ready);  // most of it while others may push
   Turn turn(*this);
-  if (block.next == 0) {
+  if (begins) {
     turn.wait_for_block();
     const std::lock_guard lock(intake_.lock());
-    if (take_in_locked(ready) != 0) hand_on_to_workers(ready);
-    if (intake_.arrivals().size() != 0) throw std::bad_alloc();
+    block.leaves =
+        block.leaves && intake_.keeps_order(block.run.arguments(0).priority, block.is_admitted());
+    if (!block.leaves) {
+      if (take_in_locked(ready) != 0) hand_on_to_workers(ready);
+      if (intake_.arrivals().size() != 0) throw std::bad_alloc();
+    }
     if (!open(block, parent, ready)) return Pushed::kNone;
+    if (block.leaves) return Pushed::kSome;
   }
   const std::size_t count = block_.size();
   const std::size_t end = std::min(count, block.next + kPiece);

@@ -71,6 +71,7 @@ void RecordedProgram::finish() {
   }
   choose_holders();
   if (may_have_graph()) graph_ = RecordedGraph::make(ops_, variables_);
+  may_leave_ = can_leave();
   cut_into_pieces(ops_, variables_);
 }
 
@@ -82,6 +83,12 @@ bool RecordedProgram::may_have_graph() const {
     return op.kind == Submission::Kind::kRun && op.call.index() != 1 && op.route.queue != nullptr &&
            op.route.queue == ops_.front().route.queue && !op.route.queue->is_stream() &&
            op.priority == ops_.front().priority && (op.route.flags & ~harmless) == 0;
+  });
+}
+
+bool RecordedProgram::can_leave() const {
+  return std::all_of(ops_.begin(), ops_.end(), [this](const RecordedOp& op) {
+    return op.route.may_leave && op.priority == ops_.front().priority;
   });
 }
 

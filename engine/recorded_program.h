@@ -130,6 +130,7 @@ class RecordedProgram {
   void add_hidden_variables();
   void choose_holders();
   bool may_have_graph() const;
+  bool can_leave() const;
   void report(const RecordedOp& op, std::exception_ptr error) noexcept;
 
   const std::shared_ptr<EngineCore> engine_;  ///< keeps its memory, not its threads
@@ -140,6 +141,7 @@ class RecordedProgram {
   std::size_t holding_ = 0;  ///< how many operations hold
   /// If all operations are plain ones of one queue of the CPU and this is worth it; else null.
   std::unique_ptr<const RecordedGraph> graph_;
+  bool may_leave_ = false;  ///< all are such as workers take in, and of one priority
   base::Atomic<bool> was_run_{false};
   base::Atomic<std::size_t> holders_{1};
   Fineness fineness_;
@@ -165,14 +167,12 @@ class ProgramRun {
   const Route& route(std::size_t i) const { return program_.ops_[i].route; }
   /// Operation i without its callable.
   Submission arguments(std::size_t i) const {
-    const RecordedOp& op = program_.ops_[i];
-    const std::span<const Var> variables = program_.variables_of(op);
-    return {.reads = variables.subspan(op.mutates),
-            .mutates = variables.first(op.mutates),
-            .options = &op.options,
-            .priority = op.priority,
-            .kind = op.kind,
-            .recorded = captures_ ? op.place : device::RecordedPlace{}};
+    return {.reads = reads(i),
+            .mutates = mutates(i),
+            .options = &op(i).options,
+            .priority = op(i).priority,
+            .kind = op(i).kind,
+            .recorded = captures_ ? op(i).place : device::RecordedPlace{}};
   }
   /// Variable `i` of all operations.
   VarList variable(std::size_t i) const {
@@ -181,10 +181,17 @@ class ProgramRun {
   RecordedProgram& program() const { return program_; }
   /// Null: the operations must be pushed one by one.
   const RecordedGraph* graph() const { return program_.graph_.get(); }
+  /// All may be left to workers as plain pushes, made outside of operations.
+  bool may_leave() const { return program_.may_leave_; }
   const std::vector<Reserved>& reserved() const { return reserved_; }
   /// Every variable, once.
   std::span<VarState* const> variables() const { return program_.distinct_; }
 
+  const RecordedOp& op(std::size_t i) const { return program_.ops_[i]; }
+  VarList mutates(std::size_t i) const { return program_.variables_of(op(i)).first(op(i).mutates); }
+  VarList reads(std::size_t i) const { return program_.variables_of(op(i)).subspan(op(i).mutates); }
+  /// What calls operation i, of a run that may_leave(); each one once.
+  Task task(std::size_t i) { return replay(program_.ops_[i]); }
   /// Returns use(submission) for operation i; each one once, and `use` moves its callable away.
   template <class Use>
   decltype(auto) submit(std::size_t i, Use&& use) {

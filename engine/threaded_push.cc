@@ -174,16 +174,19 @@ std::uint64_t ThreadedEngine::submit_block(ProgramRun& run) {
   if (graph != nullptr) graph->pool().open(*graph);
   Ready ready(*this);
   try {
+    if (graph == nullptr && !inside && just_runs() && run.may_leave()) prepare_to_leave(block);
     for (;;) {
       switch (ledger_.push_some(block, ready.list)) {
         case Ledger::Pushed::kAll:
           dispatch_to_workers(ready.list);
+          if (block.leaves) expect_arrivals(run);
           if (graph != nullptr && !graph->end_push()) {
             graph.release();  // NOLINT(bugprone-unused-return-value): who ends it deletes it
           }
           return block.first;
         case Ledger::Pushed::kSome:
           dispatch_to_workers(ready.list);
+          if (block.leaves) begin_with(block);
           break;
         case Ledger::Pushed::kNone:
           dispatch(ready.list);
@@ -194,8 +197,35 @@ std::uint64_t ThreadedEngine::submit_block(ProgramRun& run) {
     }
   } catch (...) {
     if (graph != nullptr) graph->pool().close(*graph);
-    if (block.admission == Admission::kAdmitted) ledger_.give_back_place();
+    if (block.is_admitted()) ledger_.give_back_place();
     throw;
+  }
+}
+
+/// All of leaving the operations that may throw, but for what the ledger does first.
+void ThreadedEngine::prepare_to_leave(Block& block) {
+  for (std::size_t i = 0; i != block.run.size(); ++i) {
+    const Route& route = block.run.route(i);
+    if ((route.flags & Operation::kManyAccesses) == 0) continue;
+    block.many.push_back(
+        std::make_unique<ManyVariables>(block.run.mutates(i), block.run.reads(i), route.queue));
+  }
+  block.leaves = true;
+}
+
+/// Wakes a worker for what has been left, if all sleep. More than that may run something.
+void ThreadedEngine::begin_with(const Block& block) {
+  if (block.next == 0) return;
+  WorkerPool& pool = *block.run.route(block.next - 1).queue->pool();
+  if (pool.lacks_searcher()) pool.wake_one();
+}
+
+/// All of a run has been left.
+void ThreadedEngine::expect_arrivals(const ProgramRun& run) {
+  WorkerPool* last = nullptr;
+  for (std::size_t i = 0; i != run.size(); ++i) {
+    WorkerPool* const pool = run.route(i).queue->pool();
+    if (std::exchange(last, pool) != pool) pool->expect_arrival();
   }
 }
 

@@ -30,21 +30,25 @@ using support::Log;
 using support::root_of;
 using support::traced;
 
-/// Records `count` operations that mutate `x` and log their sequence numbers.
-Recording record_numbers(Engine& engine, const Var& x, std::size_t count, Log<std::uint64_t>& log) {
+/// Records `count` operations that mutate `x` and log their sequence numbers, in one lane or, in
+/// turn, in two.
+Recording record_numbers(Engine& engine, const Var& x, std::size_t count, Log<std::uint64_t>& log,
+                         std::size_t lanes = 1) {
   return engine.record([&] {
     for (std::size_t i = 0; i < count; ++i) {
-      engine.push([&log](RunContext& context) { log.add(context.sequence); }, {}, {x});
+      engine.push([&log](RunContext& context) { log.add(context.sequence); }, {}, {x},
+                  {.lane = i % lanes == 0 ? Lane::kCompute : Lane::kCopyIn});
     }
   });
 }
 
 TEST_CASE("a run takes sequence numbers in a row and returns the first") {
   HEDDLE_FOR_EACH(options, every_engine);
+  const auto lanes = GENERATE(std::size_t{1}, std::size_t{2});
   Engine engine(options);
   Log<std::uint64_t> log;
   const Var x = engine.new_variable();
-  const Recording recording = record_numbers(engine, x, 200, log);
+  const Recording recording = record_numbers(engine, x, 200, log, lanes);
   engine.push([] {}, {}, {});
   CHECK(recording.run() == 2);
   CHECK(recording.run() == 202);
@@ -134,9 +138,11 @@ TEST_CASE("runs give what pushing the script as often gives, without a wait betw
 
 TEST_CASE("runs of several threads stand in one row each, whatever else is pushed") {
   HEDDLE_FOR_EACH(options, parallel_engines);
+  const auto lanes = GENERATE(std::size_t{1}, std::size_t{2});
   constexpr std::size_t kLength = 300;
   constexpr std::size_t kThreads = 3;
   constexpr int kRuns = 30 / support::kScale;
+  constexpr int kBetween = 100;
   Engine engine(options);
   std::array<Log<std::uint64_t>, kThreads> logs;
   std::array<Log<std::uint64_t>, kThreads> firsts;
@@ -145,9 +151,10 @@ TEST_CASE("runs of several threads stand in one row each, whatever else is pushe
     for (std::size_t t = 0; t < kThreads; ++t) {
       threads.emplace_back([&, t] {
         const Var x = engine.new_variable();
-        const Recording recording = record_numbers(engine, x, kLength, logs[t]);
+        const Recording recording = record_numbers(engine, x, kLength, logs[t], lanes);
         for (int i = 0; i < kRuns; ++i) {
           firsts[t].add(recording.run());
+          for (int k = 0; k < kBetween; ++k) engine.push([] {}, {}, {});
           engine.push([&engine] { engine.push([] {}, {}, {}); }, {}, {});
           engine.delete_variable(engine.new_variable());
         }

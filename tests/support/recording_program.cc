@@ -54,12 +54,15 @@ class Generator {
   Script script() {
     Script result;
     const int length = below(10) == 0 ? 200 : 1 + below(20);
-    const bool alike = below(2) == 0;
+    const int alike = below(3);  // an engine may treat what is in another way
     const int priority = below(5) - 2;
     for (int i = 0; i < length; ++i) {
       Operation next = operation();
-      if (alike) {  // an engine may treat these in another way
+      if (alike != 0) {
         next.is_async = false;
+        next.options.priority = priority;
+      }
+      if (alike == 2) {
         next.options = {.priority = priority, .overwrites = next.options.overwrites};
       }
       result.push_back(std::move(next));
