@@ -72,10 +72,9 @@ class Ledger {
   std::uint64_t push(Submission& submission, const Route& route, ReadyList& ready);
   void check(const Submission& submission);  ///< throws what push() would for its variables
   enum class Pushed : std::uint8_t { kNone, kSome, kAll };
-  /// Pushes, or leaves, the next operations of `block`; the first call opens it, the last one
-  /// closes it. Call it until all are pushed, and meanwhile run nothing. None, with nothing
-  /// changed, if there is no place as for push(). The first call throws as push() does, with
-  /// nothing pushed.
+  /// Pushes or leaves the next operations of `block`; the first call opens it, the last one closes
+  /// it. Call it until all are pushed, and meanwhile run nothing. None, with nothing changed, if
+  /// there is no place as for push(). The first call throws as push() does, with nothing pushed.
   Pushed push_some(Block& block, ReadyList& ready);
   /// Takes a place among the pending operations: if there is one and pushes go on, or anyway.
   bool try_admit(ReadyList& ready, bool forced);
