@@ -102,7 +102,7 @@ TEST_CASE("arrivals: every weaker order is found") {
       {
           // These keep the places of a chunk from being filled while they are still being read, and
           // Relacy does not watch them.
-          "add_chunk: update acquire -> relaxed",
+          "unused: update acquire -> relaxed",
           "give_back: update release -> relaxed",
       });
 }
