@@ -37,9 +37,7 @@ bool leave_some(Block& block, Intake& intake) {
   for (; block.next != end; ++block.next) {
     const RecordedOp& op = block.run.op(block.next);
     std::unique_ptr<ManyVariables> many;
-    if ((op.route.flags & Operation::kManyAccesses) != 0) {
-      many = std::move(block.many[block.next_many++]);
-    }
+    if (op.has_many()) many = std::move(block.many[block.next_many++]);
     Task task = block.run.task(block.next);
     intake.leave({.task = task,
                   .reads = block.run.reads(block.next),
@@ -73,7 +71,7 @@ void Ledger::reserve_operations(const Block& block) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t op = block.graph != nullptr ? block.graph->graph().uses[i].last : i;
     if (block.graph != nullptr && block.graph->graph().simple[op] != 0) continue;
-    if (!block.run.route(op).has_extras) continue;
+    if (!block.run.op(op).route.has_extras) continue;
     make_room(*block_[i], block.run.arguments(op), block.pushed_at != 0);
   }
   operations_.drop(count);
@@ -185,7 +183,7 @@ Ledger::Pushed Ledger::push_some(Block& block, ReadyList& ready) {
     }
     block.run.submit(block.next, [&](Submission& submission) {
       submission.pushed_at = block.pushed_at;
-      const Tracker::Held held = place(op, submission, block.run.route(block.next), parent);
+      const Tracker::Held held = place(op, submission, block.run.op(block.next).route, parent);
       if (held == Tracker::Held::kNot) ready.push(op);
       may_be_posted = may_be_posted || held == Tracker::Held::kByOthers;
     });

@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "engine/recorded_program.h"
+#include "engine/recorded_op.h"
 
 namespace heddle::detail {
 namespace {

@@ -24,7 +24,7 @@ std::uint64_t next_program() {
 
 bool may_be_captured(const RecordedOp& op) {
   return op.options.capturable && op.options.lane == Lane::kCompute && op.options.device.is_gpu() &&
-         op.kind == Submission::Kind::kRun && op.call.index() != 1;
+         op.kind == Submission::Kind::kRun && !op.is_async;
 }
 
 /// Which operations wait for one of another queue, and for which one of another queue waits.

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "engine/recorded_program.h"
+#include "engine/recorded_op.h"
 
 namespace heddle::detail {
 

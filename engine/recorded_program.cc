@@ -29,7 +29,7 @@ class ProgramRun::Hold {
   RecordedProgram* program_;
 };
 
-void RecordedProgram::add(RecordedOp&& op, const Submission& submission) {
+void RecordedProgram::add(RecordedOp&& op, RecordedCall&& call, const Submission& submission) {
   const std::size_t before = variables_.size();
   std::unordered_set<const VarState*> named;
   const auto add_list = [&](const VarList& list, std::uint32_t& count) {
@@ -44,9 +44,12 @@ void RecordedProgram::add(RecordedOp&& op, const Submission& submission) {
     op.first_variable = variables_.size();
     add_list(submission.mutates, op.mutates);
     add_list(submission.reads, op.reads);
+    op.is_async = std::holds_alternative<AsyncTask>(call.function);
     ops_.push_back(std::move(op));
+    calls_.push_back(std::move(call));
   } catch (...) {
     variables_.resize(before);
+    ops_.resize(calls_.size());
     throw;
   }
 }
@@ -71,7 +74,7 @@ void RecordedProgram::finish() {
   }
   choose_holders();
   if (may_have_graph()) graph_ = RecordedGraph::make(ops_, variables_);
-  may_leave_ = can_leave();
+  find_pools();
   cut_into_pieces(ops_, variables_);
 }
 
@@ -80,16 +83,22 @@ bool RecordedProgram::may_have_graph() const {
       Operation::kOverwrites | Operation::kBrief | Operation::kNamed | Operation::kManyAccesses;
   return !ops_.empty() && std::all_of(ops_.begin(), ops_.end(), [this](const RecordedOp& op) {
     const unsigned harmless = kHarmless | Operation::flags_of(op.kind, op.options.lane);
-    return op.kind == Submission::Kind::kRun && op.call.index() != 1 && op.route.queue != nullptr &&
+    return op.kind == Submission::Kind::kRun && !op.is_async && op.route.queue != nullptr &&
            op.route.queue == ops_.front().route.queue && !op.route.queue->is_stream() &&
            op.priority == ops_.front().priority && (op.route.flags & ~harmless) == 0;
   });
 }
 
-bool RecordedProgram::can_leave() const {
-  return std::all_of(ops_.begin(), ops_.end(), [this](const RecordedOp& op) {
+void RecordedProgram::find_pools() {
+  const bool may_leave = std::all_of(ops_.begin(), ops_.end(), [this](const RecordedOp& op) {
     return op.route.may_leave && op.priority == ops_.front().priority;
   });
+  if (!may_leave) return;
+  for (const RecordedOp& op : ops_) {
+    WorkerPool* const pool = op.route.queue->pool();
+    if (std::find(pools_.begin(), pools_.end(), pool) == pools_.end()) pools_.push_back(pool);
+    has_many_ = has_many_ || op.has_many();
+  }
 }
 
 void RecordedProgram::add_hidden_variables() {
@@ -155,14 +164,14 @@ void RecordedProgram::release(std::size_t count) noexcept {
 }
 
 RecordedProgram::~RecordedProgram() {
-  for (RecordedOp& op : ops_) {
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
     std::exception_ptr error;  // outlives its handler, which keeps what it handles
     try {
-      std::visit([](auto& call) { call.reset(); }, op.call);
+      std::visit([](auto& function) { function.reset(); }, calls_[i].function);
     } catch (...) {
       error = std::current_exception();
     }
-    if (error != nullptr) report(op, std::move(error));
+    if (error != nullptr) report(ops_[i], std::move(error));
   }
 }
 
@@ -190,24 +199,26 @@ ProgramRun::Hold ProgramRun::take_hold() {
   return Hold(program_);
 }
 
-Task ProgramRun::replay(RecordedOp& op) {
+Task ProgramRun::replay(std::size_t i) {
+  const RecordedOp& op = program_.ops_[i];
+  auto& function = program_.calls_[i].function;
   if (op.step != RecordedOp::kNoStep) {
-    const auto call = [&fn = std::get<ReservingTask>(op.call), reserved = reserved_[op.step]](
+    const auto call = [&fn = std::get<ReservingTask>(function), reserved = reserved_[op.step]](
                           RunContext& context) { fn(context, reserved); };
     if (!op.holds) return call;
     return [call, hold = take_hold()](RunContext& context) { call(context); };
   }
-  const auto call = [&fn = std::get<Task>(op.call)](RunContext& context) { fn(context); };
+  const auto call = [&fn = std::get<Task>(function)](RunContext& context) { fn(context); };
   if (!op.holds) return call;
   return [call, hold = take_hold()](RunContext& context) { call(context); };
 }
 
-AsyncTask ProgramRun::replay_async(RecordedOp& op) {
-  const auto call = [&fn = std::get<AsyncTask>(op.call)](RunContext& context,
-                                                         Completion completion) {
+AsyncTask ProgramRun::replay_async(std::size_t i) {
+  const auto call = [&fn = std::get<AsyncTask>(program_.calls_[i].function)](
+                        RunContext& context, Completion completion) {
     fn(context, std::move(completion));
   };
-  if (!op.holds) return call;
+  if (!program_.ops_[i].holds) return call;
   return [call, hold = take_hold()](RunContext& context, Completion completion) {
     call(context, std::move(completion));
   };

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "engine/base/prefetch.h"
@@ -15,44 +12,15 @@
 #include "engine/engine_core.h"
 #include "engine/fineness.h"
 #include "engine/recorded_graph.h"
+#include "engine/recorded_op.h"
 
 namespace heddle::detail {
 
-/// What an operation takes from a source of numbers when it is pushed, and a recorded one anew for
-/// each run.
-using Reserved = std::array<std::uint64_t, 2>;
+class WorkerPool;
+
 /// A host action of a script that each run repeats, in program order: takes a reservation, or only
 /// changes something, as seeding does. Called by several threads at a time.
 using RunStep = UniqueFunction<Reserved()>;
-/// An operation that works with a reservation.
-using ReservingTask = UniqueFunction<void(RunContext&, const Reserved&)>;
-
-/// One captured push. All that a worker needs of one that succeeds stands in the first two lines,
-/// and of a *simple* one, in a run whose first operation it knows, in the first.
-struct alignas(base::kCacheLine) RecordedOp {
-  static constexpr std::size_t kNoStep = static_cast<std::size_t>(-1);
-
-  std::variant<Task, AsyncTask, ReservingTask> call;  ///< an empty Task: there is nothing to call
-  std::string name;
-  std::size_t step = kNoStep;  ///< whose reservation it works with
-  PushOptions options;         ///< device and lane first
-  std::vector<CopyCost> copies;
-
-  std::size_t first_variable = 0;  ///< of RecordedProgram's: mutated, then read
-  std::uint32_t mutates = 0;
-  std::uint32_t reads = 0;
-  int priority = 0;
-  Submission::Kind kind = Submission::Kind::kRun;
-  bool holds = false;  ///< see RecordedProgram
-  Route route;
-  device::RecordedPlace place;  ///< if it may be captured
-
-  /// It has no name, works with no reservation, and is for device and lane of the program's first.
-  bool is_simple(const RecordedOp& first) const {
-    return name.empty() && step == kNoStep && options.device == first.options.device &&
-           options.lane == first.options.lane;
-  }
-};
 
 /// What a Recording refers to: captured pushes, and what keeps their callables alive.
 ///
@@ -81,7 +49,7 @@ class RecordedProgram {
 
   // While it is built.
   /// Names the variables of `op`, each once, and appends it.
-  void add(RecordedOp&& op, const Submission& submission);
+  void add(RecordedOp&& op, RecordedCall&& call, const Submission& submission);
   /// Returns its index.
   std::size_t add_step(RunStep step);
   /// Nothing more will be added.
@@ -98,18 +66,18 @@ class RecordedProgram {
   /// Calls the callable of operation i, which is not asynchronous.
   void call(std::size_t i, RunContext& context, const std::vector<Reserved>& reserved,
             bool is_simple) {
-    RecordedOp& op = ops_[i];
-    if (is_simple || op.step == RecordedOp::kNoStep) {
-      std::get<Task>(op.call)(context);
+    auto& function = calls_[i].function;
+    if (is_simple || ops_[i].step == RecordedOp::kNoStep) {
+      std::get<Task>(function)(context);
     } else {
-      std::get<ReservingTask>(op.call)(context, reserved[op.step]);
+      std::get<ReservingTask>(function)(context, reserved[ops_[i].step]);
     }
   }
 
   /// Operation i will be called soon.
   void fetch_ahead(std::size_t i, bool is_simple) const {
-    base::prefetch_to_read(&ops_[i]);
-    if (!is_simple) base::prefetch_to_read(&ops_[i].step);
+    base::prefetch_to_read(&calls_[i]);
+    if (!is_simple) base::prefetch_to_read(&ops_[i]);
   }
 
   /// Of its operations, for runs in a pool of several workers.
@@ -130,18 +98,21 @@ class RecordedProgram {
   void add_hidden_variables();
   void choose_holders();
   bool may_have_graph() const;
-  bool can_leave() const;
+  void find_pools();
   void report(const RecordedOp& op, std::exception_ptr error) noexcept;
 
   const std::shared_ptr<EngineCore> engine_;  ///< keeps its memory, not its threads
   std::vector<RecordedOp> ops_;
+  std::vector<RecordedCall> calls_;  ///< of the operations
   std::vector<Var> variables_;       ///< of all operations, one after the other
   std::vector<VarState*> distinct_;  ///< the same, each once
   std::vector<RunStep> steps_;
   std::size_t holding_ = 0;  ///< how many operations hold
   /// If all operations are plain ones of one queue of the CPU and this is worth it; else null.
   std::unique_ptr<const RecordedGraph> graph_;
-  bool may_leave_ = false;  ///< all are such as workers take in, and of one priority
+  /// Whose workers take in its operations, if all are such and of one priority; else none.
+  std::vector<WorkerPool*> pools_;
+  bool has_many_ = false;  ///< one of them names many variables
   base::Atomic<bool> was_run_{false};
   base::Atomic<std::size_t> holders_{1};
   Fineness fineness_;
@@ -164,7 +135,6 @@ class ProgramRun {
   ProgramRun& operator=(const ProgramRun&) = delete;
 
   std::size_t size() const { return program_.ops_.size(); }
-  const Route& route(std::size_t i) const { return program_.ops_[i].route; }
   /// Operation i without its callable.
   Submission arguments(std::size_t i) const {
     return {.reads = reads(i),
@@ -181,8 +151,10 @@ class ProgramRun {
   RecordedProgram& program() const { return program_; }
   /// Null: the operations must be pushed one by one.
   const RecordedGraph* graph() const { return program_.graph_.get(); }
-  /// All may be left to workers as plain pushes, made outside of operations.
-  bool may_leave() const { return program_.may_leave_; }
+  /// All may be left to the workers of these as plain pushes, made outside of operations; none:
+  /// not.
+  std::span<WorkerPool* const> pools() const { return program_.pools_; }
+  bool has_many() const { return program_.has_many_; }
   const std::vector<Reserved>& reserved() const { return reserved_; }
   /// Every variable, once.
   std::span<VarState* const> variables() const { return program_.distinct_; }
@@ -190,20 +162,19 @@ class ProgramRun {
   const RecordedOp& op(std::size_t i) const { return program_.ops_[i]; }
   VarList mutates(std::size_t i) const { return program_.variables_of(op(i)).first(op(i).mutates); }
   VarList reads(std::size_t i) const { return program_.variables_of(op(i)).subspan(op(i).mutates); }
-  /// What calls operation i, of a run that may_leave(); each one once.
-  Task task(std::size_t i) { return replay(program_.ops_[i]); }
+  /// What calls operation i, of a run that has pools(); each one once.
+  Task task(std::size_t i) { return replay(i); }
   /// Returns use(submission) for operation i; each one once, and `use` moves its callable away.
   template <class Use>
   decltype(auto) submit(std::size_t i, Use&& use) {
     Submission submission = arguments(i);
-    RecordedOp& op = program_.ops_[i];
     Task task;
     AsyncTask async_task;
-    if (op.call.index() == 1) {
-      async_task = replay_async(op);
+    if (op(i).is_async) {
+      async_task = replay_async(i);
       submission.async_task = &async_task;
-    } else if (op.kind == Submission::Kind::kRun) {
-      task = replay(op);
+    } else if (op(i).kind == Submission::Kind::kRun) {
+      task = replay(i);
       submission.task = &task;
     }
     return use(submission);
@@ -212,8 +183,8 @@ class ProgramRun {
  private:
   class Hold;
 
-  Task replay(RecordedOp& op);
-  AsyncTask replay_async(RecordedOp& op);
+  Task replay(std::size_t i);
+  AsyncTask replay_async(std::size_t i);
   Hold take_hold();
 
   RecordedProgram& program_;

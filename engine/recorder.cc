@@ -48,9 +48,10 @@ RecordedOp Recorder::describe(const Submission& submission) const {
 
 void Recorder::capture(const Submission& submission) {
   RecordedOp op = describe(submission);
-  if (submission.task != nullptr) op.call = std::move(*submission.task);
-  if (submission.async_task != nullptr) op.call = std::move(*submission.async_task);
-  program_->add(std::move(op), submission);
+  RecordedCall call;
+  if (submission.task != nullptr) call.function = std::move(*submission.task);
+  if (submission.async_task != nullptr) call.function = std::move(*submission.async_task);
+  program_->add(std::move(op), std::move(call), submission);
 }
 
 void Recorder::capture(RunStep step, ReservingTask task, VarList reads, VarList mutates,
@@ -62,9 +63,8 @@ void Recorder::capture(RunStep step, ReservingTask task, VarList reads, VarList 
                               .options = &options,
                               .priority = options.priority};
   RecordedOp op = describe(submission);
-  op.call = std::move(task);
   op.step = program_->add_step(std::move(step));
-  program_->add(std::move(op), submission);
+  program_->add(std::move(op), {std::move(task)}, submission);
 }
 
 ProgramHandle Recorder::finish() {

@@ -141,7 +141,6 @@ class ThreadedEngine final : public EngineCore {
                          std::unique_ptr<ManyVariables>* many = nullptr);
   static void prepare_to_leave(Block& block);
   static void begin_with(const Block& block);
-  static void expect_arrivals(const ProgramRun& run);
   /// The calling thread ends the process, and nothing more will end.
   bool must_not_wait() const noexcept;
   /// Throws EngineStopped, naming `call`, after shutdown().

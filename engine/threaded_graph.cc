@@ -15,7 +15,7 @@ namespace heddle::detail {
 /// With a trace every operation has times of its own, and with checks a list of what it declared.
 std::unique_ptr<GraphRun> ThreadedEngine::graph_of(ProgramRun& run) const {
   if (run.graph() == nullptr || modes_.load(std::memory_order_relaxed) != 0) return nullptr;
-  auto& pool = static_cast<WorkerPool&>(*run.route(0).queue);
+  auto& pool = static_cast<WorkerPool&>(*run.op(0).route.queue);
   if (!pool.may_open()) return nullptr;
   return std::make_unique<GraphRun>(run, pool);
 }

@@ -174,12 +174,14 @@ std::uint64_t ThreadedEngine::submit_block(ProgramRun& run) {
   if (graph != nullptr) graph->pool().open(*graph);
   Ready ready(*this);
   try {
-    if (graph == nullptr && !inside && just_runs() && run.may_leave()) prepare_to_leave(block);
+    if (graph == nullptr && !inside && just_runs() && !run.pools().empty()) prepare_to_leave(block);
     for (;;) {
       switch (ledger_.push_some(block, ready.list)) {
         case Ledger::Pushed::kAll:
           dispatch_to_workers(ready.list);
-          if (block.leaves) expect_arrivals(run);
+          if (block.leaves) {
+            for (WorkerPool* const pool : run.pools()) pool->expect_arrival();
+          }
           if (graph != nullptr && !graph->end_push()) {
             graph.release();  // NOLINT(bugprone-unused-return-value): who ends it deletes it
           }
@@ -204,11 +206,11 @@ std::uint64_t ThreadedEngine::submit_block(ProgramRun& run) {
 
 /// All of leaving the operations that may throw, but for what the ledger does first.
 void ThreadedEngine::prepare_to_leave(Block& block) {
-  for (std::size_t i = 0; i != block.run.size(); ++i) {
-    const Route& route = block.run.route(i);
-    if ((route.flags & Operation::kManyAccesses) == 0) continue;
+  for (std::size_t i = 0; block.run.has_many() && i != block.run.size(); ++i) {
+    const RecordedOp& op = block.run.op(i);
+    if (!op.has_many()) continue;
     block.many.push_back(
-        std::make_unique<ManyVariables>(block.run.mutates(i), block.run.reads(i), route.queue));
+        std::make_unique<ManyVariables>(block.run.mutates(i), block.run.reads(i), op.route.queue));
   }
   block.leaves = true;
 }
@@ -216,17 +218,8 @@ void ThreadedEngine::prepare_to_leave(Block& block) {
 /// Wakes a worker for what has been left, if all sleep. More than that may run something.
 void ThreadedEngine::begin_with(const Block& block) {
   if (block.next == 0) return;
-  WorkerPool& pool = *block.run.route(block.next - 1).queue->pool();
+  WorkerPool& pool = *block.run.op(block.next - 1).route.queue->pool();
   if (pool.lacks_searcher()) pool.wake_one();
-}
-
-/// All of a run has been left.
-void ThreadedEngine::expect_arrivals(const ProgramRun& run) {
-  WorkerPool* last = nullptr;
-  for (std::size_t i = 0; i != run.size(); ++i) {
-    WorkerPool* const pool = run.route(i).queue->pool();
-    if (std::exchange(last, pool) != pool) pool->expect_arrival();
-  }
 }
 
 void ThreadedEngine::dispatch_to_workers(ReadyList& ready) noexcept {
