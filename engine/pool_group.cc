@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/base/cpus.h"
 #include "engine/base/thread.h"
 #include "engine/worker_pool.h"
 
@@ -208,15 +209,23 @@ void PoolGroup::sleep(Worker& me, PoolThread& self) {
     end_change(self);
     if (is_another || stand_in(me, self)) return;  // the second time for what was left to it
   }
-  do {
-    const bool may_watch = self.worker.load()->pool.may_stand_in();
-    if (may_watch && watch(self) && get_up(self)) return;
-    while (self.woken.load() == PoolThread::kNot) self.woken.wait(PoolThread::kNot);
-  } while (self.woken.exchange(PoolThread::kNot) != PoolThread::kToWork);
+  if (wait(self)) return;
   self.is_searching = true;
   Worker& worker = *self.worker.load();
   const std::lock_guard lock(worker.pool.mutex());
   worker.pool.idle().arrive(worker);
+}
+
+/// Until the thread is woken to work. True, and sooner, if it has become another worker.
+bool PoolGroup::wait(PoolThread& self) {
+  const base::KeptOff kept(self.keeps_off ? placement_.avoided_cpu() : -1);
+  do {
+    const bool may_watch = self.worker.load()->pool.may_stand_in();
+    if (may_watch && watch(self) && get_up(self)) return true;
+    while (self.woken.load() == PoolThread::kNot) self.woken.wait(PoolThread::kNot);
+  } while (self.woken.exchange(PoolThread::kNot) != PoolThread::kToWork);
+  placement_.end_wake();
+  return false;
 }
 
 /// Makes the calling thread, which is `me` and has lain down, the worker that a pool lacks or
@@ -262,6 +271,12 @@ bool PoolGroup::get_up(PoolThread& self) {
 
 void PoolGroup::wake(Worker* claimed) {
   if (claimed != nullptr) claimed->self->wake();
+}
+
+void PoolGroup::wake_for_push(Worker* claimed) {
+  if (claimed == nullptr) return;
+  placement_.begin_wake();
+  wake(claimed);
 }
 
 }  // namespace heddle::detail

@@ -8,6 +8,7 @@
 
 #include "engine/base/sync.h"
 #include "engine/pool_thread.h"
+#include "engine/wake_placement.h"
 
 namespace heddle::detail {
 
@@ -73,6 +74,11 @@ class PoolGroup {
   void sleep(Worker& me, PoolThread& self);
   /// Wakes the thread of a worker that was claimed for that; or null.
   static void wake(Worker* claimed);
+  void wake_for_push(Worker* claimed);  ///< the same by a thread that pushes
+  void note_pusher() { placement_.note_pusher(); }
+  /// What is pushed comes from that CPU, where threads that are woken had better not be.
+  bool avoids(int cpu) const { return cpu >= 0 && cpu == placement_.avoided_cpu(); }
+  bool avoids_one() const { return placement_.avoided_cpu() >= 0; }
   /// The thread of `me`, which counts as searching, goes on tour; false if another one is.
   bool begin_tour(Worker& me);
   /// Takes the seats that there are now. False if nobody would watch the thread on tour.
@@ -105,6 +111,7 @@ class PoolGroup {
   bool should_stand_in(WorkerPool& pool) const;
   /// The worker that a pool lacks or awaits, claimed, or null.
   Worker* claim() const;
+  bool wait(PoolThread& self);
   bool stand_in(Worker& me, PoolThread& self);
   static bool get_up(PoolThread& self);
   /// Naps as long as others get on with small operations; false if not at all.
@@ -121,6 +128,7 @@ class PoolGroup {
   base::Atomic<std::size_t> spinning_{0};
   std::vector<std::unique_ptr<PoolThread>> threads_;
 
+  WakePlacement placement_;
   base::Atomic<PoolThread*> touring_{nullptr};
   alignas(64) base::Atomic<std::uint32_t> watching_{0};
   base::Atomic<std::uint32_t> changing_{0};       ///< threads, their workers

@@ -43,6 +43,7 @@ struct PoolThread {
   base::Atomic<std::uint32_t> woken{kNot};
   bool is_changing = false;   ///< see PoolGroup::begin_change()
   bool is_searching = false;  ///< its worker counts as searching, though it has not begun to
+  bool keeps_off = false;     ///< while it sleeps: see IdleWorkers
   std::uint64_t watched = 0;  ///< PoolGroup::takes() when it watched last
   Tour tour;
   base::Thread thread;

@@ -122,7 +122,7 @@ void WorkerPool::expect_arrival() {
     const std::lock_guard lock(mutex_);
     woken = claim_sleeper();
   }
-  PoolGroup::wake(woken);
+  group_.wake_for_push(woken);
 }
 
 Worker* WorkerPool::claim() {

@@ -120,6 +120,7 @@ void WorkerPool::end_uses(GraphItem& item, std::uint32_t op, GraphRun::Step& ste
 }
 
 void WorkerPool::open(GraphRun& run) {
+  group_.note_pusher();
   const std::lock_guard lock(mutex_);
   open_runs_.add(run);
 }

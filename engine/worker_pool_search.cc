@@ -93,6 +93,8 @@ void WorkerPool::nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool se
   idle_.begin_nap(searching);
   lock.unlock();
   if (searching) group_.hand_over(*this);
+  // At the end of each nap it would take that from who pushes.
+  if (grain_.is_tiny() && group_.avoids(base::current_cpu())) base::leave_cpu();
   base::sleep_for(kNap);
   idle_.end_nap();
   if (!is_fine() && shares_cpu(&me, base::current_cpu())) base::leave_cpu();
@@ -323,7 +325,7 @@ bool WorkerPool::try_sleep(Worker& me, std::unique_lock<base::SpinLock>& lock, b
   me.is_fed = false;
   me.waits_since = 0;
   me.forget_cpu();
-  idle_.lie_down(me);
+  me.self->keeps_off = idle_.lie_down(me, /*may_keep_off=*/grain_.is_tiny() && group_.avoids_one());
   lock.unlock();
   return true;
 }

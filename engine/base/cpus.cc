@@ -133,14 +133,21 @@ int usable_cpus(const fs::path& root) {
 
 int current_cpu() noexcept { return sched_getcpu(); }
 
-void leave_cpu() noexcept {
-  cpu_set_t all;
-  const int here = sched_getcpu();
-  if (here < 0 || sched_getaffinity(0, sizeof all, &all) != 0) return;
-  cpu_set_t others = all;
-  CPU_CLR(static_cast<unsigned>(here), &others);
-  if (CPU_COUNT(&others) == 0) return;
-  if (sched_setaffinity(0, sizeof others, &others) == 0) sched_setaffinity(0, sizeof all, &all);
+KeptOff::KeptOff(int cpu) noexcept {
+  if (cpu < 0 || sched_getaffinity(0, sizeof before_, &before_) != 0) return;
+  others_ = before_;
+  CPU_CLR(static_cast<unsigned>(cpu), &others_);
+  if (CPU_COUNT(&others_) == 0 || CPU_EQUAL(&others_, &before_)) return;
+  is_kept_ = sched_setaffinity(0, sizeof others_, &others_) == 0;
 }
+
+KeptOff::~KeptOff() {
+  if (!is_kept_) return;
+  cpu_set_t now;
+  if (sched_getaffinity(0, sizeof now, &now) != 0 || !CPU_EQUAL(&now, &others_)) return;
+  sched_setaffinity(0, sizeof before_, &before_);
+}
+
+void leave_cpu() noexcept { const KeptOff kept(current_cpu()); }
 
 }  // namespace heddle::base

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <optional>
 
+#include <sched.h>
+
 namespace heddle::base {
 
 /// Number of CPUs that this process may keep busy: its affinity mask, cut by its cgroup's CPU
@@ -13,9 +15,24 @@ int usable_cpus(const std::filesystem::path& root = "/");
 /// The CPU that the calling thread runs on, or has a moment ago; -1 if the system does not say.
 int current_cpu() noexcept;
 
+/// Keeps the calling thread off a CPU as long as this lives, if it may use another one. Then its
+/// affinity is what it was, of the CPUs that could be used at first, unless somebody has set
+/// another one meanwhile.
+class KeptOff {
+ public:
+  explicit KeptOff(int cpu) noexcept;  ///< -1: off none
+  ~KeptOff();
+  KeptOff(const KeptOff&) = delete;
+  KeptOff& operator=(const KeptOff&) = delete;
+
+ private:
+  bool is_kept_ = false;
+  cpu_set_t before_;
+  cpu_set_t others_;
+};
+
 /// Has the calling thread go on on another CPU that it may use, if there is one: where the system
-/// would leave it behind others for long. Its affinity is then what it was, of the CPUs that could
-/// be used just now.
+/// would leave it behind others for long. Its affinity is then as after KeptOff.
 void leave_cpu() noexcept;
 
 /// The CPU quota, in CPUs, that cgroups (version 1 or 2) set for this process: the least along the

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -39,6 +40,39 @@ TEST_CASE("a process may use the CPUs of its affinity mask and no others") {
     CHECK(usable_cpus() == std::min(before, static_cast<int>(cpus)));
   }
   CHECK(usable_cpus() == before);
+}
+
+TEST_CASE("a thread that is kept off a CPU may use the others, and afterwards all again") {
+  const std::vector<std::size_t> all = support::cpus_of_thread();
+  if (all.size() < 2) return;
+  {
+    const KeptOff kept(static_cast<int>(all.front()));
+    CHECK(support::cpus_of_thread() == std::vector<std::size_t>(all.begin() + 1, all.end()));
+    CHECK(current_cpu() != static_cast<int>(all.front()));
+  }
+  CHECK(support::cpus_of_thread() == all);
+}
+
+TEST_CASE("nobody is kept off the only CPU that it may use, or off none") {
+  const FewerCpus one(1);
+  const std::vector<std::size_t> all = support::cpus_of_thread();
+  const KeptOff kept(static_cast<int>(all.front()));
+  const KeptOff off_none(-1);
+  CHECK(support::cpus_of_thread() == all);
+}
+
+TEST_CASE("an affinity that is set while a thread is kept off a CPU stays") {
+  const std::vector<std::size_t> all = support::cpus_of_thread();
+  if (all.size() < 2) return;
+  const support::OnCpus back(all);
+  {
+    const KeptOff kept(static_cast<int>(all.front()));
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(all.front(), &set);
+    REQUIRE(sched_setaffinity(0, sizeof set, &set) == 0);
+  }
+  CHECK(support::cpus_of_thread() == std::vector<std::size_t>{all.front()});
 }
 
 TEST_CASE("no cgroup means no quota") {

@@ -13,6 +13,10 @@ int current_cpu() noexcept {
   return scheduler == nullptr ? 0 : static_cast<int>(scheduler->now() / 64 % 2);
 }
 
+KeptOff::KeptOff(int /*cpu*/) noexcept {}
+
+KeptOff::~KeptOff() = default;
+
 void leave_cpu() noexcept {}
 
 }  // namespace heddle::base
