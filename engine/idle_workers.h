@@ -14,7 +14,7 @@ namespace heddle::detail {
 /// Which workers of a pool run nothing: those that search for work, nap, or sleep.
 ///
 /// Thread safety: members that are const and those that only count may be called from any thread,
-/// asleep_, coming_ and kept_off_ are guarded by the pool's lock.
+/// asleep_, coming_, and what is kept off are guarded by the pool's lock.
 ///
 /// Invariants:
 ///  - A sleeping worker counts in sleeping(), and may be claimed as soon as it is in asleep_: then
@@ -73,28 +73,37 @@ class IdleWorkers {
   void cancel_sleep() { sleeping_.fetch_sub(1); }
 
   // With the lock.
-  /// After that look. True if its thread may `keep_off` the pusher's CPU, as no other one does: who
-  /// pushes wakes that one. All others must be free to go there, as it may be the only idle one.
-  bool lie_down(Worker& worker, bool may_keep_off = false) {
+  /// After that look. True if its thread should keep off the CPU `avoided`, of who pushes (-1:
+  /// none), as no other one does: who pushes wakes that one first. The others must be free to go
+  /// there, as it may be the only idle one.
+  bool lie_down(Worker& worker, int avoided = -1) {
     worker.is_asleep = true;
     worker.slept_on = base::current_cpu();
     asleep_.push_back(&worker);
-    if (!may_keep_off || kept_off_ != nullptr) return false;
+    if (avoided < 0 || kept_off_ != nullptr) return false;
     kept_off_ = &worker;
+    kept_off_cpu_ = avoided;
     return true;
   }
+  /// Another thread is the worker now, which sleeps anywhere.
+  void forget_kept_off(const Worker& worker) {
+    if (kept_off_ == &worker) kept_off_ = nullptr;
+  }
   bool can_claim() const { return !asleep_.empty(); }
-  /// A sleeping worker, that now counts as searching. There is one. Rather not one that slept on
-  /// the caller's CPU: the system might put it there again, to wait.
+  /// A sleeping worker, that now counts as searching. There is one. On a CPU that one keeps off it
+  /// is that; else rather not one that slept on the caller's CPU: the system might put it there
+  /// again, to wait.
   Worker& claim() {
-    Worker& worker = kept_off_ != nullptr ? *kept_off_ : last_elsewhere();
+    const int here = base::current_cpu();
+    const bool is_kept_off = kept_off_ != nullptr && kept_off_cpu_ == here;
+    Worker& worker = is_kept_off ? *kept_off_ : last_elsewhere(here);
     get_up(worker);
     return worker;
   }
   void get_up(Worker& worker) {
     worker.is_asleep = false;
     std::erase(asleep_, &worker);
-    if (kept_off_ == &worker) kept_off_ = nullptr;
+    forget_kept_off(worker);
     sleeping_.fetch_sub(1);
     begin_search();
   }
@@ -120,11 +129,10 @@ class IdleWorkers {
   }
 
  private:
-  Worker& last_elsewhere() const {
-    const int here = base::current_cpu();
-    const auto elsewhere =
-        std::find_if(asleep_.rbegin(), asleep_.rend(),
-                     [here](const Worker* other) { return other->slept_on != here; });
+  Worker& last_elsewhere(int here) const {
+    const auto elsewhere = std::find_if(asleep_.rbegin(), asleep_.rend(), [&](const Worker* other) {
+      return other != kept_off_ && other->slept_on != here;
+    });
     return elsewhere != asleep_.rend() ? **elsewhere : *asleep_.back();
   }
   void count_coming() { coming_count_.store(static_cast<std::uint32_t>(coming_.size())); }
@@ -132,7 +140,8 @@ class IdleWorkers {
   const std::size_t workers_;
   std::vector<Worker*> asleep_;
   std::vector<Worker*> coming_;  ///< of the searching ones
-  Worker* kept_off_ = nullptr;   ///< of those asleep, the one whose thread keeps off a CPU, if any
+  Worker* kept_off_ = nullptr;   ///< of those asleep, the one whose thread should keep off a CPU
+  int kept_off_cpu_ = -1;        ///< that one
   alignas(64) base::Atomic<std::uint32_t> searching_{0};
   base::Atomic<std::uint32_t> coming_count_{0};
   base::Atomic<std::uint32_t> napping_{0};

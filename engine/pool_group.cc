@@ -239,6 +239,7 @@ bool PoolGroup::stand_in(Worker& me, PoolThread& self) {
   {
     const std::lock_guard lock(me.pool.mutex());
     if (me.is_asleep && me.self == &self) {
+      me.pool.idle().forget_kept_off(me);
       me.self = &other;
       other.worker.store(&me);
       lacking->self = &self;

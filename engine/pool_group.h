@@ -75,10 +75,9 @@ class PoolGroup {
   /// Wakes the thread of a worker that was claimed for that; or null.
   static void wake(Worker* claimed);
   void wake_for_push(Worker* claimed);  ///< the same by a thread that pushes
-  void note_pusher() { placement_.note_pusher(); }
-  /// What is pushed comes from that CPU, where threads that are woken had better not be.
-  bool avoids(int cpu) const { return cpu >= 0 && cpu == placement_.avoided_cpu(); }
-  bool avoids_one() const { return placement_.avoided_cpu() >= 0; }
+  /// As the same of WakePlacement.
+  void expect_wake() { placement_.begin_wake(); }
+  int avoided_cpu() const { return placement_.avoided_cpu(); }
   /// The thread of `me`, which counts as searching, goes on tour; false if another one is.
   bool begin_tour(Worker& me);
   /// Takes the seats that there are now. False if nobody would watch the thread on tour.

@@ -77,7 +77,9 @@ class RecordedProgram {
   /// Operation i will be called soon.
   void fetch_ahead(std::size_t i, bool is_simple) const {
     base::prefetch_to_read(&calls_[i]);
-    if (!is_simple) base::prefetch_to_read(&ops_[i]);
+    if (is_simple) return;
+    base::prefetch_to_read(&ops_[i]);
+    base::prefetch_to_read(&ops_[i].options.name);
   }
 
   /// Of its operations, for runs in a pool of several workers.
@@ -112,7 +114,7 @@ class RecordedProgram {
   std::unique_ptr<const RecordedGraph> graph_;
   /// Whose workers take in its operations, if all are such and of one priority; else none.
   std::vector<WorkerPool*> pools_;
-  bool has_many_ = false;  ///< one of them names many variables
+  bool has_many_ = false;  ///< then: one of them names many variables
   base::Atomic<bool> was_run_{false};
   base::Atomic<std::size_t> holders_{1};
   Fineness fineness_;

@@ -206,7 +206,8 @@ std::uint64_t ThreadedEngine::submit_block(ProgramRun& run) {
 
 /// All of leaving the operations that may throw, but for what the ledger does first.
 void ThreadedEngine::prepare_to_leave(Block& block) {
-  for (std::size_t i = 0; block.run.has_many() && i != block.run.size(); ++i) {
+  const std::size_t count = block.run.has_many() ? block.run.size() : 0;
+  for (std::size_t i = 0; i != count; ++i) {
     const RecordedOp& op = block.run.op(i);
     if (!op.has_many()) continue;
     block.many.push_back(
@@ -219,7 +220,7 @@ void ThreadedEngine::prepare_to_leave(Block& block) {
 void ThreadedEngine::begin_with(const Block& block) {
   if (block.next == 0) return;
   WorkerPool& pool = *block.run.op(block.next - 1).route.queue->pool();
-  if (pool.lacks_searcher()) pool.wake_one();
+  if (pool.lacks_searcher()) pool.wake_one(/*is_for_push=*/true);
 }
 
 void ThreadedEngine::dispatch_to_workers(ReadyList& ready) noexcept {

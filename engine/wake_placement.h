@@ -13,15 +13,12 @@ namespace heddle::detail {
 /// Thread safety: every member may be called from any thread; what it says is a hint.
 class WakePlacement {
  public:
-  /// By a thread that pushes.
-  void note_pusher() {
-    const int here = base::current_cpu();
-    if (pushed_on_.load(std::memory_order_relaxed) == here) return;
-    pushed_on_.store(here, std::memory_order_relaxed);
-  }
   /// By a thread that pushes, and is going to wake another one.
   void begin_wake() {
-    note_pusher();
+    const int here = base::current_cpu();
+    if (pushed_on_.load(std::memory_order_relaxed) != here) {
+      pushed_on_.store(here, std::memory_order_relaxed);
+    }
     is_waking_.store(true, std::memory_order_relaxed);
   }
   /// By a thread that has been woken.

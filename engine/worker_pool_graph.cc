@@ -120,7 +120,7 @@ void WorkerPool::end_uses(GraphItem& item, std::uint32_t op, GraphRun::Step& ste
 }
 
 void WorkerPool::open(GraphRun& run) {
-  group_.note_pusher();
+  group_.expect_wake();
   const std::lock_guard lock(mutex_);
   open_runs_.add(run);
 }
@@ -136,13 +136,13 @@ ReadyPlace WorkerPool::run_of_first() const {
           .priority = worker.run_priority.load(std::memory_order_relaxed)};
 }
 
-void WorkerPool::wake_one() {
+void WorkerPool::wake_one(bool is_for_push) {
   Worker* woken = nullptr;
   {
     const std::lock_guard lock(mutex_);
     woken = claim_sleeper();
   }
-  PoolGroup::wake(woken);
+  is_for_push ? group_.wake_for_push(woken) : PoolGroup::wake(woken);
 }
 
 ReadyNode* WorkerPool::join_first() {

@@ -93,11 +93,12 @@ void WorkerPool::nap(Worker& me, std::unique_lock<base::SpinLock>& lock, bool se
   idle_.begin_nap(searching);
   lock.unlock();
   if (searching) group_.hand_over(*this);
-  // At the end of each nap it would take that from who pushes.
-  if (grain_.is_tiny() && group_.avoids(base::current_cpu())) base::leave_cpu();
+  // Else at the end of each nap it would take that from who pushes.
+  const int avoided = grain_.is_tiny() ? group_.avoided_cpu() : -1;
+  if (avoided >= 0 && avoided == base::current_cpu()) base::leave_cpu();
   base::sleep_for(kNap);
   idle_.end_nap();
-  if (!is_fine() && shares_cpu(&me, base::current_cpu())) base::leave_cpu();
+  if (!is_fine() && avoided < 0 && shares_cpu(&me, base::current_cpu())) base::leave_cpu();
   collect_deferred();
   lock.lock();
   if (searching) idle_.begin_search();
@@ -325,7 +326,7 @@ bool WorkerPool::try_sleep(Worker& me, std::unique_lock<base::SpinLock>& lock, b
   me.is_fed = false;
   me.waits_since = 0;
   me.forget_cpu();
-  me.self->keeps_off = idle_.lie_down(me, /*may_keep_off=*/grain_.is_tiny() && group_.avoids_one());
+  me.self->keeps_off = idle_.lie_down(me, grain_.is_tiny() ? group_.avoided_cpu() : -1);
   lock.unlock();
   return true;
 }

@@ -134,18 +134,19 @@ int usable_cpus(const fs::path& root) {
 int current_cpu() noexcept { return sched_getcpu(); }
 
 KeptOff::KeptOff(int cpu) noexcept {
-  if (cpu < 0 || sched_getaffinity(0, sizeof before_, &before_) != 0) return;
-  others_ = before_;
-  CPU_CLR(static_cast<unsigned>(cpu), &others_);
-  if (CPU_COUNT(&others_) == 0 || CPU_EQUAL(&others_, &before_)) return;
-  is_kept_ = sched_setaffinity(0, sizeof others_, &others_) == 0;
+  Affinity affinity;
+  if (cpu < 0 || sched_getaffinity(0, sizeof affinity.before, &affinity.before) != 0) return;
+  affinity.others = affinity.before;
+  CPU_CLR(static_cast<unsigned>(cpu), &affinity.others);
+  if (CPU_COUNT(&affinity.others) == 0 || CPU_EQUAL(&affinity.others, &affinity.before)) return;
+  if (sched_setaffinity(0, sizeof affinity.others, &affinity.others) == 0) changed_ = affinity;
 }
 
 KeptOff::~KeptOff() {
-  if (!is_kept_) return;
+  if (!changed_) return;
   cpu_set_t now;
-  if (sched_getaffinity(0, sizeof now, &now) != 0 || !CPU_EQUAL(&now, &others_)) return;
-  sched_setaffinity(0, sizeof before_, &before_);
+  if (sched_getaffinity(0, sizeof now, &now) != 0 || !CPU_EQUAL(&now, &changed_->others)) return;
+  sched_setaffinity(0, sizeof changed_->before, &changed_->before);
 }
 
 void leave_cpu() noexcept { const KeptOff kept(current_cpu()); }

@@ -17,7 +17,7 @@ int current_cpu() noexcept;
 
 /// Keeps the calling thread off a CPU as long as this lives, if it may use another one. Then its
 /// affinity is what it was, of the CPUs that could be used at first, unless somebody has set
-/// another one meanwhile.
+/// another one meanwhile (that this happens to be the same one cannot be seen).
 class KeptOff {
  public:
   explicit KeptOff(int cpu) noexcept;  ///< -1: off none
@@ -26,9 +26,11 @@ class KeptOff {
   KeptOff& operator=(const KeptOff&) = delete;
 
  private:
-  bool is_kept_ = false;
-  cpu_set_t before_;
-  cpu_set_t others_;
+  struct Affinity {
+    cpu_set_t before;
+    cpu_set_t others;
+  };
+  std::optional<Affinity> changed_;
 };
 
 /// Has the calling thread go on on another CPU that it may use, if there is one: where the system

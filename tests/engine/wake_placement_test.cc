@@ -36,7 +36,6 @@ TEST_CASE("no CPU is avoided until a thread has been put beside the one that wok
 TEST_CASE("a thread that no push has woken says nothing of where the system puts threads") {
   const FewerCpus one(1);
   WakePlacement placement;
-  placement.note_pusher();
   placement.end_wake();
   CHECK(placement.avoided_cpu() == -1);
 }
@@ -64,7 +63,7 @@ TEST_CASE("the CPU that is avoided is the one that something was pushed on last"
     placement.end_wake();
   }
   const OnCpus second(std::vector{cpus[1]});
-  placement.note_pusher();
+  placement.begin_wake();
   CHECK(placement.avoided_cpu() == static_cast<int>(cpus[1]));
 }
 
