@@ -78,7 +78,7 @@ bool Tour::displace(WorkerPool& pool, std::uint64_t round) {
   const std::lock_guard held(lock_);
   if (!is_inside_ || round_ != round) return false;
   is_inside_ = is_on_ = false;
-  const WorkerPool* const at = at_.load(std::memory_order_relaxed);
+  const WorkerPool* const at = at_.load(std::memory_order_acquire);
   forget_stretch(*seats_[0].pool);
   for (const Seat& seat : seats().subspan(1)) {
     seat.pool != at ? give_back(seat) : change_worker(seat);

@@ -98,8 +98,9 @@ bool Tour::leave() {
 bool Tour::goes_to(const WorkerPool& pool) {
   const Seat& seat = seats_[seat_of_[pool.number_]];
   if (!pool.taken_.is_current(seat.taken_at)) return false;
-  // Seen by who dissolves the stretch after something of the pool is claimed.
-  at_.store(&pool, std::memory_order_relaxed);
+  // Seen by who dissolves the stretch after something of the pool is claimed. Who sees it before
+  // that gives back the seat of what has run last.
+  at_.store(&pool, std::memory_order_release);
   steps_.store(steps_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   return true;
 }
