@@ -84,7 +84,7 @@ class WorkerPool final : public LaneQueue, public device::Executor {
   bool lacks_searcher() const;  ///< nobody searches, a worker sleeps: wake_one() must be called
   /// Of the run that the first worker is at, and looks at others after it; or its sequence is 0.
   ReadyPlace run_of_first() const;
-  void wake_one(bool is_for_push = false);  ///< by a thread that pushes
+  void wake_one(bool is_for_push = false);  ///< if so, by a thread that pushes
 
   // For a thread that runs operations instead of a worker: a Guest.
   /// True if they have the same results on the calling thread.

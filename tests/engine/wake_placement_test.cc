@@ -3,12 +3,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <span>
 #include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
-#include <sched.h>
 #include <unistd.h>
 
 #include "heddle/heddle.h"
@@ -22,6 +20,7 @@ namespace {
 using support::cpus_of_thread;
 using support::FewerCpus;
 using support::OnCpus;
+using support::pin_thread;
 
 TEST_CASE("no CPU is avoided until a thread has been put beside the one that woke it") {
   const FewerCpus one(1);
@@ -67,17 +66,6 @@ TEST_CASE("the CPU that is avoided is the one that something was pushed on last"
   CHECK(placement.avoided_cpu() == static_cast<int>(cpus[1]));
 }
 
-/// The CPUs that a thread may use.
-std::vector<std::size_t> cpus_of(pid_t thread) {
-  std::vector<std::size_t> cpus;
-  cpu_set_t set;
-  REQUIRE(sched_getaffinity(thread, sizeof set, &set) == 0);
-  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  }
-  return cpus;
-}
-
 /// Has the only worker of an engine run tiny operations, then `last`, and then sleep.
 template <class Last>
 void run_and_sleep(Engine& engine, Last&& last) {
@@ -104,25 +92,21 @@ TEST_CASE("a worker that was put behind who pushes keeps off that CPU while it s
   const std::vector<std::size_t> others(all.begin() + 1, all.end());
   Engine engine({.cpu_workers = 1});
   const OnCpus pusher_on_first(std::vector{all.front()});
-  const auto pin_worker = [](std::span<const std::size_t> cpus) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const std::size_t cpu : cpus) CPU_SET(cpu, &set);
-    sched_setaffinity(0, sizeof set, &set);
-  };
   pid_t worker = 0;
   std::vector<std::size_t> running_on;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   bool has_kept_off = false;
   while (!has_kept_off && std::chrono::steady_clock::now() < end) {
-    run_and_sleep(engine, [&] { pin_worker(std::vector{all.front()}); });
-    run_and_sleep(engine, [&] { pin_worker(all); });  // woken beside the pusher
+    run_and_sleep(engine, [&] { pin_thread(std::vector{all.front()}); });
+    run_and_sleep(engine, [&] { pin_thread(all); });  // woken beside the pusher
     run_and_sleep(engine, [&] {
       worker = gettid();
       running_on = cpus_of_thread();
     });
     CHECK(running_on == all);
-    has_kept_off = cpus_of(worker) == others;
+    const std::vector<std::size_t> asleep_on = cpus_of_thread(worker);
+    REQUIRE_FALSE(asleep_on.empty());
+    has_kept_off = asleep_on == others;
   }
   CHECK(has_kept_off);
   run_and_sleep(engine, [&] { running_on = cpus_of_thread(); });

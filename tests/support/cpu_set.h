@@ -9,15 +9,24 @@
 
 namespace heddle::support {
 
-/// The CPUs that the calling thread may use, at most 1024 of them; none on a larger machine.
-inline std::vector<std::size_t> cpus_of_thread() {
+/// The CPUs that a thread may use, by default the calling one, at most 1024 of them; none on a
+/// larger machine.
+inline std::vector<std::size_t> cpus_of_thread(pid_t thread = 0) {
   std::vector<std::size_t> cpus;
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+  if (sched_getaffinity(thread, sizeof set, &set) != 0) return cpus;
   for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
   }
   return cpus;
+}
+
+/// The calling thread may use only these CPUs from now on. False if the system refuses it.
+inline bool pin_thread(std::span<const std::size_t> cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const std::size_t cpu : cpus) CPU_SET(cpu, &set);
+  return sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
 /// While it lives the thread that made it, and those that it starts, may use only these CPUs.
@@ -25,10 +34,7 @@ class OnCpus {
  public:
   explicit OnCpus(std::span<const std::size_t> cpus) {
     REQUIRE(sched_getaffinity(0, sizeof before_, &before_) == 0);
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const std::size_t cpu : cpus) CPU_SET(cpu, &set);
-    REQUIRE(sched_setaffinity(0, sizeof set, &set) == 0);
+    REQUIRE(pin_thread(cpus));
   }
   ~OnCpus() { sched_setaffinity(0, sizeof before_, &before_); }
   OnCpus(const OnCpus&) = delete;

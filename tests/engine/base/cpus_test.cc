@@ -67,10 +67,7 @@ TEST_CASE("an affinity that is set while a thread is kept off a CPU stays") {
   const support::OnCpus back(all);
   {
     const KeptOff kept(static_cast<int>(all.front()));
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(all.front(), &set);
-    REQUIRE(sched_setaffinity(0, sizeof set, &set) == 0);
+    REQUIRE(support::pin_thread(std::vector{all.front()}));
   }
   CHECK(support::cpus_of_thread() == std::vector<std::size_t>{all.front()});
 }
